@@ -1,9 +1,23 @@
+/** How the same read failed in a row so far, and what is left until that counts as lasting. */
+export interface FailsInARow {
+  /** What is read, in words and by the bank's ids. */
+  read: string;
+  times: number;
+  sinceMs: number;
+  /** Moments at which it has yet to fail, when the next of them is, and how far they are apart, at least. */
+  momentsLeft: number;
+  nextMs: number;
+  apartMs: number;
+}
+
 /** What every error of the bank client is, so that a caller can tell the bank's faults from its own. */
 export abstract class BankClientError extends Error {
   /** The read that it is of, such as `GET /api/…`, as far as it was asked for. */
   call?: string;
   /** Whether the same read was answered like that again and again, where that was counted. */
   isForGood?: boolean;
+  /** How that was counted. */
+  inARow?: FailsInARow;
 
   constructor(message: string) {
     super(message);
@@ -214,6 +228,26 @@ export async function unless<T>(
     if (saysNothing(error)) return undefined;
     throw error;
   }
+}
+
+/**
+ * Reads each, also behind one that fails, so that all are known to fail for good at one time.
+ * @throws the first failure, once each was read; one that says something of all, such as no answer, at once
+ */
+export async function readEach<T, R>(all: readonly T[], read: (one: T) => Promise<R>): Promise<R[]> {
+  const answers: R[] = [];
+  const failures: BankClientError[] = [];
+  for (const one of all) {
+    try {
+      answers.push(await read(one));
+    } catch (error) {
+      if (error instanceof BankUnreachable || !isFaultOfOneRead(error)) throw error;
+      failures.push(error);
+    }
+  }
+  const [failure] = failures;
+  if (failure) throw failure;
+  return answers;
 }
 
 /** How a request itself is refused, such as for a parameter. */

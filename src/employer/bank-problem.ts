@@ -3,6 +3,7 @@ import {
   BankClientError,
   BankError,
   BankUnreachable,
+  isHidden,
   NotAllowed,
   RateLimited,
   TokenUnavailable,
@@ -21,15 +22,39 @@ export async function askBank<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Reads the bank for a decision that rests on what it shows. @throws Problem 503 BANK_UNREADABLE while it cannot be read */
+/**
+ * Reads the bank for a decision that rests on what it shows.
+ * @throws Problem 503 BANK_UNREADABLE while it cannot be read, with what fails, since when, and what to do about it
+ */
 export async function readToDecide<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
     if (!(error instanceof BankClientError)) throw error;
-    const detail = `The bank could not be read: ${error.message}. Try again.`;
+    const detail = `The bank could not be read: ${error.message}.${inARow(error)} ${whatToDo(error)}`;
     throw new Problem(503, 'BANK_UNREADABLE', detail, {}, { cause: error });
   }
+}
+
+function inARow({ inARow: fails }: BankClientError): string {
+  if (!fails) return '';
+  const times = fails.times === 1 ? 'once' : `${fails.times} times in a row`;
+  return ` This read (${fails.read}) has failed ${times}, since ${atSecond(fails.sinceMs)}.`;
+}
+
+function whatToDo(error: BankClientError): string {
+  if (isHidden(error) || error.isForGood)
+    return 'What the bank says in writing (evidence) is needed: nothing else goes before this read.';
+  if (!error.inARow) return 'Try again.';
+  const { momentsLeft, nextMs, apartMs } = error.inARow;
+  const moments = momentsLeft === 1 ? 'one more moment' : `${momentsLeft} more moments`;
+  const lastMs = nextMs + (momentsLeft - 1) * apartMs;
+  return `Try again from ${atSecond(nextMs)} on: it is waited for until it has failed at ${moments}, each at least ${Math.ceil(apartMs / 1_000)} seconds after the one before, which is ${atSecond(lastMs)} at the earliest; then what the bank says in writing (evidence) goes before it.`;
+}
+
+/** The moment, in whole seconds rounded up: whoever comes then is not too early. */
+function atSecond(ms: number): string {
+  return new Date(Math.ceil(ms / 1_000) * 1_000).toISOString().replace('.000', '');
 }
 
 function bankProblem(error: BankClientError): Problem {

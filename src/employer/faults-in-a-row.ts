@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { isFaultOfOneRead, isHidden } from '../bank/errors';
+import { type FailsInARow, isFaultOfOneRead, isHidden } from '../bank/errors';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { DAY_MS } from '../domain/durations';
@@ -12,6 +12,7 @@ const IN_A_ROW_MS = 2 * DAY_MS;
 
 interface Faults {
   count: number;
+  firstMs: number;
   lastMs: number;
   /** Of these the moments apart from each other, and the last of them. */
   moments: number;
@@ -37,30 +38,29 @@ export class FaultsInARow {
     } catch (error) {
       if (isHidden(error)) this.end(name);
       else if (isFaultOfOneRead(error)) {
-        this.add(name);
+        error.inARow = this.add(name);
         error.isForGood = this.isLasting(name);
       }
       throw error;
     }
   }
 
-  add(read: string): void {
+  /** Counts a fault. @returns how often it was met so far */
+  add(read: string): FailsInARow {
     const lastMs = this.clock.now().getTime();
     this.forgetOld(lastMs);
-    const before = this.faults.get(read);
+    const before = this.faults.get(read) ?? { count: 0, firstMs: lastMs, moments: 0, momentMs: -Infinity };
+    const apartMs = this.config.BANK_PATIENCE_MS / PASSING_FAULTS;
+    const isApart = lastMs - before.momentMs >= apartMs;
+    const moments = before.moments + (isApart ? 1 : 0);
+    const momentMs = isApart ? lastMs : before.momentMs;
+    const { firstMs } = before;
+    const count = before.count + 1;
     // The latest stands last.
     this.faults.delete(read);
-    if (before === undefined) {
-      this.faults.set(read, { count: 1, lastMs, moments: 1, momentMs: lastMs });
-      return;
-    }
-    const isApart = lastMs - before.momentMs >= this.config.BANK_PATIENCE_MS / PASSING_FAULTS;
-    this.faults.set(read, {
-      count: before.count + 1,
-      lastMs,
-      moments: before.moments + (isApart ? 1 : 0),
-      momentMs: isApart ? lastMs : before.momentMs,
-    });
+    this.faults.set(read, { count, firstMs, lastMs, moments, momentMs });
+    const momentsLeft = Math.max(0, PASSING_FAULTS + 1 - moments);
+    return { read, times: count, sinceMs: firstMs, momentsLeft, nextMs: momentMs + apartMs, apartMs };
   }
 
   private forgetOld(nowMs: number): void {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import {
   BankClientError,
+  BankError,
   BankUnreachable,
   isAnswerUnusable,
   isBankError,
@@ -23,11 +24,15 @@ export const MOST_ALONE = 1_000;
 /** So many in vain, one by one: none is shown so, or the bank does not answer. */
 const MOST_IN_VAIN = 5;
 
-/** Reads of payments that failed one after the other, but for those not found, in one pass over those of an instruction. */
-interface Row {
-  name: string;
-  now: number;
-  longest: number;
+/** One pass over the payments of an instruction, each by itself. */
+interface Pass {
+  bankInstructionId: string;
+  /** How many failed alike one after the other, but for those not found, by the name that such a row is counted by. */
+  alike: Map<string, number>;
+  /** The names of the rows that were as long as to be counted. */
+  rows: Set<string>;
+  /** How many were shown in no way one after the other, but for those not found. */
+  unshown: number;
 }
 
 /** How payments are asked for each by itself. */
@@ -48,6 +53,9 @@ export class PaymentsAlone {
   /** With which payment of an instruction a decision began that waits for some: the next tries these, whatever was tried since. */
   private readonly waitedFrom = new Map<string, string>();
 
+  /** By which names rows of payments of an instruction that failed alike are counted. */
+  private readonly rows = new Map<string, Set<string>>();
+
   /** Which payment of an instruction was answered so that it cannot be used, until it is read again. */
   private readonly garbled = new Map<string, { id: string; failure: BankClientError }>();
 
@@ -62,7 +70,8 @@ export class PaymentsAlone {
    * others once one was, or such reads are known to be allowed: then only faults in a row end it. Of what is only followed it
    * says nothing of others either, and some are tried: whether such reads are allowed is not known of an account that was
    * onboarded before there was a payment. Where they are more than `MOST_ALONE` no more are read at once, but what a decision
-   * rests on, and the next of what is only followed the next time; none where one tells as much as all.
+   * rests on, up to as many in a row that are refused or fail: those behind them are untold; and the next of what is only
+   * followed the next time; none where one tells as much as all.
    * @param manner where a list shows others, as once one is read, a failure tells `onCutShort` of what is only followed
    * @throws BankClientError as such reads, a server's fault of what is sought while it may pass
    */
@@ -83,23 +92,17 @@ export class PaymentsAlone {
     instruction: InstructionAtBank,
     { isShownAlone = false, isOurs = mayBeOf(instruction) }: Manner,
   ): Promise<PaymentsRead & { refused?: BankClientError }> {
-    const { isSought, fewTell = false } = instruction;
+    const { bankInstructionId, isSought, fewTell = false } = instruction;
     const [most, isEach] = [isSought ? MOST_IN_VAIN : 1, isSought !== undefined && !fewTell];
-    const { bankInstructionId } = instruction;
-    const row = { name: `payments of ${bankInstructionId} by themselves`, now: 0, longest: 0 };
+    const pass: Pass = { bankInstructionId, alike: new Map(), rows: new Set(), unshown: 0 };
     const inTurn = this.inTurn(instruction, isSought && this.waitedFrom.get(bankInstructionId));
     const found: BankPayment[] = [];
     let inVain = 0;
+    let isCutShort = false;
     let [passing, untold, refused]: (BankClientError | undefined)[] = [];
     for (const ids of inTurn) {
-      const read = isSought
-        ? this.faults.counting(nameOf(ids), () => this.gateway.getPayment(ids))
-        : this.one(ids);
-      const payment = await read.catch((error: unknown) => {
-        if (isRefusedRead(error) || (isSought && isServersFault(error))) return error;
-        throw error;
-      });
-      const mayPass = isSought !== undefined && this.mayPass(ids, payment, row);
+      const payment = await this.answerOf(ids, isSought !== undefined);
+      const mayPass = isSought !== undefined && this.mayPass(ids, payment, pass);
       if (!isBankError(payment) && isOurs(payment)) {
         found.push(payment);
         inVain = 0;
@@ -110,41 +113,74 @@ export class PaymentsAlone {
       else if (isSought && isFailing) untold ??= payment;
       if (payment instanceof NotAllowed) refused = payment;
       const tellsOfNone = isFailing
-        ? (!mayPass || this.isOfLastingRow(row)) && !(payment instanceof BankUnreachable)
+        ? (!mayPass || this.isOfLastingRow(pass, payment)) && !(payment instanceof BankUnreachable)
         : isShownAlone || found.length > 0;
       if (!(isEach && tellsOfNone) && (inVain += 1) === most) break;
+      isCutShort = pass.unshown === MOST_ALONE && ids !== inTurn.at(-1);
+      if (!isCutShort) continue;
+      // Those that are left are not asked for: nobody knows that there are none.
+      if (isBankError(payment)) untold ??= payment;
+      break;
     }
-    if (row.longest < MOST_IN_VAIN) this.faults.end(row.name);
+    this.endRows(pass);
     const [first] = inTurn;
-    if (passing && first) this.waitedFrom.set(bankInstructionId, first[0]);
+    if ((passing || isCutShort) && first) this.waitedFrom.set(bankInstructionId, first[0]);
     else if (isSought) this.waitedFrom.delete(bankInstructionId);
     if (passing) throw passing;
     return { found, untold, refused };
   }
 
+  /** A payment, or what it is refused with, and of what is sought what it fails with. @throws BankClientError */
+  private async answerOf(ids: PaymentIds, isSought: boolean): Promise<BankPayment | BankClientError> {
+    try {
+      if (!isSought) return await this.one(ids);
+      return await this.faults.counting(nameOf(ids), () => this.gateway.getPayment(ids));
+    } catch (error) {
+      if (isRefusedRead(error) || (isSought && isServersFault(error))) return error;
+      throw error;
+    }
+  }
+
   /**
-   * Whether a read of a payment met a fault that has not lasted yet: of it, or, where it was met before, past a few in a row, of
-   * as many in a row each time, since at a bank that is down no more are tried.
+   * Whether a read of a payment met a fault that has not lasted yet: of it, or, where it was met before, past a few in a row
+   * that fail alike, of as many in a row each time, since at a bank that is down no more are tried.
    */
-  private mayPass(ids: PaymentIds, read: unknown, row: Row): read is BankClientError {
-    if (!isBankError(read)) row.now = 0;
+  private mayPass(ids: PaymentIds, read: unknown, pass: Pass): read is BankClientError {
+    if (!isBankError(read)) {
+      pass.alike.clear();
+      pass.unshown = 0;
+    } else if (!(read instanceof NotFound)) pass.unshown += 1;
     if (!isBankError(read) || isHidden(read)) return false;
-    row.now += 1;
-    row.longest = Math.max(row.longest, row.now);
-    if (row.now === MOST_IN_VAIN) this.faults.add(row.name);
-    const isOfRow = this.isOfLastingRow(row) && this.faults.isRepeated(nameOf(ids));
+    const name = rowOf(pass, read);
+    const alike = (pass.alike.get(name) ?? 0) + 1;
+    pass.alike.set(name, alike);
+    if (alike === MOST_IN_VAIN) this.addRow(pass, name);
+    const isOfRow = this.isOfLastingRow(pass, read) && this.faults.isRepeated(nameOf(ids));
     return !isOfRow && !read.isForGood;
   }
 
+  private addRow({ bankInstructionId, rows }: Pass, name: string): void {
+    this.faults.add(name);
+    rows.add(name);
+    this.rows.set(bankInstructionId, (this.rows.get(bankInstructionId) ?? new Set()).add(name));
+  }
+
+  /** Rows that were not met in a pass begin anew. */
+  private endRows({ bankInstructionId, rows }: Pass): void {
+    for (const name of this.rows.get(bankInstructionId) ?? []) if (!rows.has(name)) this.faults.end(name);
+    if (rows.size > 0) this.rows.set(bankInstructionId, rows);
+    else this.rows.delete(bankInstructionId);
+  }
+
+  private isOfLastingRow(pass: Pass, failure: BankClientError): boolean {
+    const name = rowOf(pass, failure);
+    return (pass.alike.get(name) ?? 0) >= MOST_IN_VAIN && this.faults.isLasting(name);
+  }
   /** A payment, which ends what was counted of it: what is only followed counts none. @throws BankClientError */
   private async one(ids: PaymentIds): Promise<BankPayment> {
     const payment = await this.gateway.getPayment(ids);
     this.faults.end(nameOf(ids));
     return payment;
-  }
-
-  private isOfLastingRow(row: Row): boolean {
-    return row.now >= MOST_IN_VAIN && this.faults.isLasting(row.name);
   }
 
   /** @param isOnlyWay whether no list was found to be allowed: then one is told where none is read */
@@ -283,9 +319,15 @@ export class PaymentsAlone {
   private async soughtOneByOne(instruction: InstructionAtBank): Promise<PaymentsRead> {
     const manner = { isShownAlone: true, isOurs: () => true };
     const { found, untold, refused } = await this.untilUnshown({ ...instruction, fewTell: false }, manner);
-    if (refused && !untold && found.length === 0) throw refused;
+    if (refused && (untold ?? refused) === refused && found.length === 0) throw refused;
     return { found, untold };
   }
+}
+
+/** By which what payments of an instruction fail alike with is counted, one after the other. */
+function rowOf({ bankInstructionId }: Pass, failure: BankClientError): string {
+  const how = failure instanceof BankError ? failure.status : failure.name;
+  return `payments of ${bankInstructionId} by themselves: ${how}`;
 }
 
 /** By which what a payment is answered with is counted. */

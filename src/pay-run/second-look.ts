@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isHiddenForGood } from '../bank/errors';
+import { isHiddenForGood, readEach, unless } from '../bank/errors';
 import type { BankPayment } from '../bank/records';
 import { Database, EmployerTransaction } from '../database/database';
 import {
@@ -65,19 +65,16 @@ export class SecondLook {
       const own = found.length === 0 ? [] : await tx.manager.findBy(EmployerAccount, { employerId });
       return { instructions: found, accounts: new Map(own.map((account) => [account.id, account])) };
     });
-    const reading: SecondReading = { moved: [], unseen: [] };
-    for (const instruction of instructions) {
+    const readings = await readEach(instructions, async (instruction) => {
       const account = accounts.get(instruction.accountId);
       if (!account) throw new Error('an instruction has no account');
-      const one = await this.read(account, instruction).catch((error: unknown) => {
-        // No fault of the access by which everybody else is paid.
-        if (isHiddenForGood(error)) return noneShown(instruction);
-        throw error;
-      });
-      reading.moved.push(...one.moved);
-      reading.unseen.push(...one.unseen);
-    }
-    return reading;
+      // What is hidden is no fault of the access by which everybody else is paid.
+      return (await unless(isHiddenForGood, this.read(account, instruction))) ?? noneShown(instruction);
+    });
+    return {
+      moved: readings.flatMap(({ moved }) => moved),
+      unseen: readings.flatMap(({ unseen }) => unseen),
+    };
   }
 
   /** As `at`, of some payments, for a person who decides on it. @throws Problem 503 BANK_UNREADABLE */

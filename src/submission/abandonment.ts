@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { isBankError, isHiddenForGood, unless } from '../bank/errors';
+import { type BankClientError, isBankError, isHiddenForGood, unless } from '../bank/errors';
 import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import type { WakeIn } from '../database/lease-worker';
-import { Claim, fence } from '../database/leases';
+import { Claim, fence, missingForMs } from '../database/leases';
 import { textOfFirstFew } from '../domain/first-few';
 import { showId } from '../http/prefixed-id';
 import { aboutInstruction, clearAttempt, raise } from '../pay-run/attention.store';
@@ -153,17 +153,19 @@ export class Abandonment {
   }
 
   /** An outage does not take back the question above, whose answer ends the instruction once it is over. */
-  private async tellOfUnreadable(claim: Claim, work: Work, { message }: Error): Promise<void> {
+  private async tellOfUnreadable(claim: Claim, work: Work, error: BankClientError): Promise<void> {
     const unseen = {
       ...aboutInstruction(work.instruction, work.planned),
-      happened: `${UNREADABLE}${message}.`,
+      happened: `${UNREADABLE}${error.message}.`,
       certain:
         'Nothing more is sent for it. It ends by itself once it can be read, unless the bank then leaves open whether somebody else submitted it: that is asked about anew, whatever was decided here.',
       askBank: WAS_IT_SUBMITTED,
     };
     await this.database.inEmployer(claim.employerId, async (tx) => {
       if (await isAskedOfUnclear(tx, work.instruction)) return;
-      await tellOfUnseen(tx, claim, 'ROWS', unseen, [UNREADABLE]);
+      // The next read that fails ends the wait for it.
+      if (error.inARow?.momentsLeft === 1) missingForMs(tx, claim, 'ROWS');
+      else await tellOfUnseen(tx, claim, 'ROWS', unseen, [UNREADABLE]);
     });
   }
 

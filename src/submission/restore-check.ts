@@ -1,12 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import {
-  BankUnreachable,
-  isBankError,
-  isFaultOfOneRead,
-  isHiddenForGood,
-  isNotShown,
-  ReadFails,
-} from '../bank/errors';
+import { isBankError, isHiddenForGood, isNotShown, ReadFails, readEach } from '../bank/errors';
 import { describeError } from '../config/describe-error';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
@@ -155,17 +148,11 @@ export class RestoreCheck {
   ): Promise<{ moved: Finding[]; hidden: readonly string[] }> {
     const moved: Finding[] = [];
     const hidden: string[] = [];
-    // Each is read, also behind one that fails, so that all are known to fail for good at one time.
-    const failures: unknown[] = [];
-    for (const work of await this.database.inEmployer(employerId, heldWork)) {
-      const shown = await this.statusOf(work).catch((error: unknown) => {
-        if (error instanceof BankUnreachable || !isFaultOfOneRead(error)) throw error;
-        failures.push(error);
-      });
-      if (!shown) continue;
+    await readEach(await this.database.inEmployer(employerId, heldWork), async (work) => {
+      const shown = await this.statusOf(work);
       const status = shown.status ?? listedStatus(sweep, work);
       if (status === undefined && shown.isHidden) hidden.push(work.instruction.bankInstructionId ?? '');
-      if (status === undefined) continue;
+      if (status === undefined) return;
       const { instruction, run, planned } = work;
       moved.push({
         bankInstructionId: instruction.bankInstructionId ?? '',
@@ -178,8 +165,7 @@ export class RestoreCheck {
         payments: planned.rowCount,
         refusal: undefined,
       });
-    }
-    if (failures.length > 0) throw failures[0];
+    });
     return { moved, hidden };
   }
 

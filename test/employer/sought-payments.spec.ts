@@ -479,6 +479,57 @@ describe('payments of which many fail for good by themselves', () => {
     expect(await decided()).toHaveLength(15);
   });
 
+  it.each([new BankUnreachable('total-timeout', true), new BankError(503, raw), new ContractDrift(['id'])])(
+    'keep a decision waiting for another behind them that fails otherwise until that has lasted by itself (%p)',
+    async (otherwise) => {
+      const refused = new BankError(409, raw);
+      const failing = new Map<string, Error>(bankIds.slice(0, 5).map(([id]) => [id, refused]));
+      const getPayment = ([id = '']: KnownIds) => {
+        const failure = failing.get(id);
+        return failure ? Promise.reject(failure) : Promise.resolve(shown(id));
+      };
+      const reads = readsOf({ getPayment });
+      const account = { reads: ['PAYMENT'] } as unknown as EmployerAccount;
+      const decided = () => reads.payments(account, { ...OF_TWO, bankIds });
+      for (let n = 1; n < 5; n += 1) await expect(decided()).rejects.toBe(refused);
+      expect(await decided()).toHaveLength(15);
+      failing.set('906', otherwise);
+      for (let n = 1; n < 5; n += 1) await expect(decided()).rejects.toBe(otherwise);
+      expect(await decided()).toHaveLength(14);
+      // What fails as they do need not last as often again.
+      failing.set('907', refused);
+      await expect(decided()).rejects.toBe(refused);
+      expect(await decided()).toHaveLength(13);
+    },
+  );
+
+  it('are of one time where they fail alike: some that are shown meanwhile begin anew, in whichever way others fail', async () => {
+    const failing = new Map<string, Error>();
+    const failSo = (from: number, failure?: Error) => {
+      for (const [id] of bankIds.slice(from, from + 5))
+        if (failure) failing.set(id, failure);
+        else failing.delete(id);
+    };
+    const getPayment = ([id = '']: KnownIds) => {
+      const failure = failing.get(id);
+      return failure ? Promise.reject(failure) : Promise.resolve(shown(id));
+    };
+    const reads = readsOf({ getPayment });
+    const account = { reads: ['PAYMENT'] } as unknown as EmployerAccount;
+    const decided = () => reads.payments(account, { ...OF_TWO, bankIds });
+    const refused = new BankError(409, raw);
+    failSo(0, refused);
+    failSo(5, broken);
+    for (let n = 1; n < 5; n += 1) await expect(decided()).rejects.toBe(refused);
+    for (let n = 1; n < 5; n += 1) await decided().catch(() => undefined);
+    expect(await decided()).toHaveLength(10);
+    failSo(0);
+    expect(await decided()).toHaveLength(15);
+    failSo(10, refused);
+    for (let n = 1; n < 5; n += 1) await expect(decided()).rejects.toBe(refused);
+    expect(await decided()).toHaveLength(10);
+  });
+
   it('keep no decision waiting for longer where reads that only follow begin elsewhere each time', async () => {
     async function* own() {
       yield* await Promise.resolve([shown('900')]);
@@ -492,6 +543,52 @@ describe('payments of which many fail for good by themselves', () => {
     }
     await read(FOLLOWED);
     expect(await read(DECIDED)).toHaveLength(1);
+  });
+});
+
+describe('of thousands of payments that are refused or fail for good by themselves', () => {
+  const bankIds = Array.from({ length: 2_500 }, (_, n) => [String(1_001 + n)] as const);
+  const shown = (bankPaymentId: string) => ({ bankPaymentId, bankInstructionId: '4711', status: 'SETTLED' });
+  /** Decisions of one process, where the list of the instruction shows one and the first so many others fail. */
+  function deciding(failing: number, failure: Error) {
+    async function* own() {
+      yield* await Promise.resolve([shown('900')]);
+    }
+    const getPayment = jest.fn(([id = '']: KnownIds) =>
+      Number(id) <= 1_000 + failing ? Promise.reject(failure) : Promise.resolve(shown(id)),
+    );
+    const reads = readsOf({ listInstructionPayments: own, getPayment });
+    const account = { reads: ['INSTRUCTION_PAYMENTS', 'PAYMENT'] } as unknown as EmployerAccount;
+    return async () => {
+      getPayment.mockClear();
+      const read = await reads
+        .read(account, { ...OF_TWO, bankIds })
+        .catch((error: unknown) => ({ error, found: [], untold: undefined }));
+      return { ...read, found: read.found.length, asked: getPayment.mock.calls.length };
+    };
+  }
+
+  it.each([new BankError(409, raw), new ContractDrift(['status'])])(
+    'a thousand are asked for by a decision, and what is left is untold (%p)',
+    async (failure) => {
+      const decide = deciding(2_500, failure);
+      for (let n = 1; n < 5; n += 1) expect(await decide()).toMatchObject({ error: failure, asked: 5 });
+      expect(await decide()).toMatchObject({ error: failure, asked: 1_000 });
+      for (let n = 0; n < 3; n += 1)
+        expect(await decide()).toEqual({ found: 1, untold: failure, asked: 1_000 });
+    },
+  );
+
+  it('a thousand are asked for where each is refused at once (403), and what is left is untold', async () => {
+    const refused = new NotAllowed(403, raw);
+    expect(await deciding(2_500, refused)()).toEqual({ found: 1, untold: refused, asked: 1_000 });
+    expect(await deciding(900, refused)()).toEqual({ found: 1_601, untold: undefined, asked: 2_500 });
+  });
+
+  it('each is asked for while others between them are shown', async () => {
+    const decide = deciding(900, new BankError(409, raw));
+    for (let n = 1; n < 6; n += 1) await decide();
+    expect(await decide()).toMatchObject({ found: 1_601, asked: 2_500 });
   });
 });
 

@@ -146,15 +146,20 @@ describe('a submit whose outcome nobody knows', () => {
     const { id, rows, path } = await parked('request-lost');
     await payroll.letRest('INSTRUCTION', 'FOLLOW');
     await payroll.fault({ operation: 'getInstruction', kind: '409', every: 1 });
-    const said = async (evidence?: string) => (await act(path, 'NOT_EXECUTED', evidence)).data.code ?? 'done';
+    const { bankInstructionId } = (await payroll.run(id)).instructions[0];
     const answers = [];
+    const details: string[] = [];
     // A service is patient for ten minutes before what fails does so for good.
     for (const evidence of [undefined, ...Array<string>(4).fill('letter of today, reference B-9')]) {
-      answers.push(await said(evidence));
+      const { data } = await act(path, 'NOT_EXECUTED', evidence);
+      answers.push(data.code ?? 'done');
+      details.push(data.detail);
       await payroll.as('operator').delete(`${path}/actions`);
       payroll.clock.offsetMs += 150_000;
     }
     expect(answers).toEqual([...Array<string>(4).fill('BANK_UNREADABLE'), 'done']);
+    expect(details[1]).toContain(`This read (instruction ${bankInstructionId}) has failed 2 times in a row`);
+    expect(details[3]).toContain('until it has failed at one more moment');
     await payroll.until(id, ['FAILED'], 15_000);
     expect(await moved(rows)).toBe(0);
   });

@@ -1,4 +1,4 @@
-import { BankUnreachable } from '../../src/bank/errors';
+import { BankError, BankUnreachable } from '../../src/bank/errors';
 import { BankGateway } from '../../src/bank/gateway';
 import { InstructionReader, ReadBack } from '../../src/submission/read-back';
 import { execute } from '../support/database';
@@ -169,6 +169,16 @@ describe('an instruction that the bank does not show whole before its submit', (
         return (await payroll.run(id)).status === 'CANCELLED';
       }, 20_000);
       expect(await kinds()).toEqual([]);
+    });
+
+    it('asks nothing where it ends by itself at the next moment at which what fails is read', async () => {
+      const failing = (momentsLeft: number) => () =>
+        Promise.reject(Object.assign(new BankError(500, { raw: '' }), { inARow: { momentsLeft } }));
+      const { id, readAgain, readsSo } = await cancelling(failing(1));
+      expect(await kinds()).toEqual([]);
+      readsSo(failing(2));
+      await readAgain();
+      expect((await asked(id)).happened).toMatch(/this instruction of it cannot be read: .*500/);
     });
 
     it('asks that again where it was answered without the word of the bank, and keeps it open while the bank is down', async () => {

@@ -5,6 +5,7 @@ import {
   ListUnreadable,
   NotAllowed,
   NotFound,
+  Unauthorised,
 } from '../../src/bank/errors';
 import type { BankGateway } from '../../src/bank/gateway';
 import type { Database } from '../../src/database/database';
@@ -48,14 +49,14 @@ function lookWith(gateway: BankGateway, asked: EndedInstruction) {
 }
 
 /** Looks of one process. */
-function lookAgainWith(gateway: BankGateway, asked: EndedInstruction, reads = LISTS) {
+function lookAgainWith(gateway: BankGateway, asked: EndedInstruction | EndedInstruction[], reads = LISTS) {
   const account = { id: 'account', reads };
   const database = {
     inEmployer: (_id: string, work: (tx: unknown) => unknown) =>
       work({ manager: { findBy: () => Promise.resolve([account]) } }),
   } as unknown as Database;
   const look = new SecondLook(database, readsOf(gateway));
-  return () => look.at('employer', () => Promise.resolve([asked]));
+  return () => look.at('employer', () => Promise.resolve([asked].flat()));
 }
 
 describe('what was given up before its submit, read again before it is paid otherwise', () => {
@@ -105,6 +106,43 @@ describe('what was given up before its submit, and the bank fails to show for go
     for (let n = 1; n < 5; n += 1) await expect(look()).rejects.toThrow(BankError);
     expect(await look()).toMatchObject({ moved: [], unseen: [{ paymentId: 'payment' }] });
   });
+});
+
+describe('several instructions, each of which fails for good, read again before they are paid otherwise', () => {
+  const ids = ['4711', '4712', '4713'];
+  const several = ids.map((bankInstructionId, n) => ({
+    ...released,
+    bankInstructionId,
+    payments: [{ ...released.payments[0]!, paymentId: bankInstructionId, bankIds: [String(815 + n)] }],
+  })) as EndedInstruction[];
+
+  const OWN = ['INSTRUCTION', 'INSTRUCTION_PAYMENTS'];
+
+  function lookWhereEach(answer: Error) {
+    const getInstruction = jest.fn(() => Promise.reject(answer));
+    const getPayment = () => Promise.reject(new NotFound(404, { raw: '' }));
+    const gateway = { getInstruction, listInstructionPayments: emptyList, getPayment };
+    return { getInstruction, look: lookAgainWith(gateway as unknown as BankGateway, several, OWN) };
+  }
+
+  it.each([new BankError(409, { raw: '' }), new ContractDrift(['status'])])(
+    'are unseen at one time, not each after the other (%p)',
+    async (answer) => {
+      const { look } = lookWhereEach(answer);
+      for (let n = 1; n < 5; n += 1) await expect(look()).rejects.toBe(answer);
+      const unseen = ids.map((paymentId) => ({ paymentId }));
+      expect(await look()).toMatchObject({ moved: [], unseen });
+    },
+  );
+
+  it.each([new BankUnreachable('total-timeout', true), new Unauthorised(401, { raw: '' })])(
+    'are not asked for behind one that says something of all (%p)',
+    async (answer) => {
+      const { look, getInstruction } = lookWhereEach(answer);
+      await expect(look()).rejects.toBe(answer);
+      expect(getInstruction).toHaveBeenCalledTimes(1);
+    },
+  );
 });
 
 describe('what failed after its submit, read again before it is paid otherwise', () => {
