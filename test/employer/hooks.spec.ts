@@ -1,5 +1,7 @@
+import { Logger } from '@nestjs/common';
 import { BankClient } from '../../src/bank/client';
 import { EVENTS } from '../../src/bank/types';
+import { DatabaseAway } from '../../src/database/outage';
 import { HookService } from '../../src/employer/hook.service';
 import { execute } from '../support/database';
 import { eventually } from '../support/eventually';
@@ -72,6 +74,18 @@ it('links nothing twice', async () => {
   expect(await desk.app.get(HookService).ensureHook()).toBe('ON');
   const after = await desk.sandbox('GET', '/sandbox/calls');
   expect([after.subscribe, after.associateIdentity]).toEqual([before.subscribe, before.associateIdentity]);
+});
+
+it('does not say that nothing was done where the database is away once the events are given up', async () => {
+  jest.spyOn(Logger.prototype, 'error').mockImplementation();
+  const company = companies[0]!;
+  await company.attach('1001', { bankIdentityId: '9501' });
+  for (const other of companies.slice(1)) await other.as('operator', 'DELETE', '/hook');
+  const hooks = desk.app.get<{ memory: () => Promise<never> }>(HookService);
+  jest.spyOn(hooks, 'memory').mockRejectedValueOnce(new DatabaseAway(new Error('a test')));
+  const removed = await company.as('operator', 'DELETE', '/hook');
+  expect(removed).toMatchObject({ status: 503, body: { code: 'OUTCOME_UNKNOWN' } });
+  expect((await company.audited()).at(-1)?.action).toBe('hook.given-up');
 });
 
 describe('a link is believed, and not asked for again,', () => {
