@@ -49,7 +49,7 @@ function whatToDo(error: BankClientError): string {
   const { momentsLeft, nextMs, apartMs } = error.inARow;
   const moments = momentsLeft === 1 ? 'one more moment' : `${momentsLeft} more moments`;
   const lastMs = nextMs + (momentsLeft - 1) * apartMs;
-  return `Try again from ${atSecond(nextMs)} on: it is waited for until it has failed at ${moments}, each at least ${Math.ceil(apartMs / 1_000)} seconds after the one before, which is ${atSecond(lastMs)} at the earliest; then what the bank says in writing (evidence) goes before it.`;
+  return `Try again from ${atSecond(nextMs)} on: it is waited for until it has failed at ${moments}, each at least ${Math.ceil(apartMs / 1_000)} seconds after the one before, until about ${atSecond(lastMs)}; then what the bank says in writing (evidence) goes before it. Others that fail are waited for alike.`;
 }
 
 /** The moment, in whole seconds rounded up: whoever comes then is not too early. */

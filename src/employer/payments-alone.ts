@@ -27,7 +27,7 @@ const MOST_IN_VAIN = 5;
 /** One pass over the payments of an instruction, each by itself. */
 interface Pass {
   bankInstructionId: string;
-  /** How many failed alike one after the other, but for those not found, by the name that such a row is counted by. */
+  /** How many failed alike with none shown between them, by the name that such a row is counted by. */
   alike: Map<string, number>;
   /** The names of the rows that were as long as to be counted. */
   rows: Set<string>;
@@ -176,6 +176,7 @@ export class PaymentsAlone {
     const name = rowOf(pass, failure);
     return (pass.alike.get(name) ?? 0) >= MOST_IN_VAIN && this.faults.isLasting(name);
   }
+
   /** A payment, which ends what was counted of it: what is only followed counts none. @throws BankClientError */
   private async one(ids: PaymentIds): Promise<BankPayment> {
     const payment = await this.gateway.getPayment(ids);
@@ -324,9 +325,10 @@ export class PaymentsAlone {
   }
 }
 
-/** By which what payments of an instruction fail alike with is counted, one after the other. */
+/** By which what payments of an instruction fail alike with is counted: a server that is down may say so in several ways. */
 function rowOf({ bankInstructionId }: Pass, failure: BankClientError): string {
-  const how = failure instanceof BankError ? failure.status : failure.name;
+  const refusal = failure instanceof BankError ? failure.status : failure.name;
+  const how = isServersFault(failure) ? 'a fault of the server' : refusal;
   return `payments of ${bankInstructionId} by themselves: ${how}`;
 }
 

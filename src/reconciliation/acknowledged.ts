@@ -106,7 +106,7 @@ export async function acknowledgedOf(
      ORDER BY d.confirmed_at, a.id`,
     [tx.employerId, payRunIds, KINDS_BESIDE],
   );
-  const cameBack = await cameBackOf(tx, payRunIds);
+  const cameBack = await cameBackOf(tx, payRunIds, namedIn(rows));
   const told = new Map<string, Set<string>>();
   const counting: Counting[] = [];
   for (const row of rows.reverse()) {
@@ -130,14 +130,27 @@ interface Returned {
 interface CameBack {
   /** By run and row. */
   readonly byRow: Map<string, Returned>;
-  /** By instruction and minor units, the latest last. */
+  /** By instruction and minor units those that no record names, the latest last. */
   readonly byAmount: Map<string, Returned[]>;
 }
 
 const rowOf = ({ pay_run_id, row_no }: Pick<Returned, 'pay_run_id' | 'row_no'>): string =>
   `${pay_run_id} ${row_no}`;
 
-async function cameBackOf(tx: EmployerTransaction, payRunIds: readonly string[]): Promise<CameBack> {
+/** The payments that some record names, by run and row. */
+function namedIn(rows: readonly Row[]): Set<string> {
+  return new Set(
+    rows.flatMap(({ pay_run_id, records }) =>
+      (records ?? []).flatMap(({ row }) => (row == null ? [] : rowOf({ pay_run_id, row_no: row }))),
+    ),
+  );
+}
+
+async function cameBackOf(
+  tx: EmployerTransaction,
+  payRunIds: readonly string[],
+  named: ReadonlySet<string>,
+): Promise<CameBack> {
   const returned = await tx.query<Returned>(
     `SELECT p.pay_run_id, i.id AS instruction_id, p.row_no, p.amount_minor, p.returned_at FROM payment p
      JOIN planned_instruction l ON l.employer_id = p.employer_id AND l.pay_run_id = p.pay_run_id
@@ -149,6 +162,7 @@ async function cameBackOf(tx: EmployerTransaction, payRunIds: readonly string[])
   );
   const byAmount = new Map<string, Returned[]>();
   for (const one of returned) {
+    if (named.has(rowOf(one))) continue;
     const key = `${one.instruction_id} ${one.amount_minor}`;
     const others = byAmount.get(key);
     if (others) others.push(one);

@@ -24,13 +24,13 @@ describe('a person whose decision waits for a read of the bank', () => {
   it('is told which read fails, how often and since when, and when to come back for it to count as lasting', async () => {
     const [first, second, third] = await toldAt([0, 30, 150], new BankError(409, raw));
     expect(first).toBe(
-      'The bank could not be read: The bank answered 409. This read (payments of 4711) has failed once, since 2026-11-27T10:00:00Z. Try again from 2026-11-27T10:02:30Z on: it is waited for until it has failed at 4 more moments, each at least 150 seconds after the one before, which is 2026-11-27T10:10:00Z at the earliest; then what the bank says in writing (evidence) goes before it.',
+      'The bank could not be read: The bank answered 409. This read (payments of 4711) has failed once, since 2026-11-27T10:00:00Z. Try again from 2026-11-27T10:02:30Z on: it is waited for until it has failed at 4 more moments, each at least 150 seconds after the one before, until about 2026-11-27T10:10:00Z; then what the bank says in writing (evidence) goes before it. Others that fail are waited for alike.',
     );
     expect(second).toContain('has failed 2 times in a row, since 2026-11-27T10:00:00Z. Try again from');
     expect(second).toContain('until it has failed at 4 more moments');
     expect(third).toContain('Try again from 2026-11-27T10:05:00Z on');
     expect(third).toContain('until it has failed at 3 more moments');
-    expect(third).toContain('which is 2026-11-27T10:10:00Z at the earliest');
+    expect(third).toContain('until about 2026-11-27T10:10:00Z;');
   });
 
   it('is told that only the bank’s word in writing goes before what fails for good, or is hidden', async () => {

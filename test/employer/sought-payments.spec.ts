@@ -550,12 +550,14 @@ describe('of thousands of payments that are refused or fail for good by themselv
   const bankIds = Array.from({ length: 2_500 }, (_, n) => [String(1_001 + n)] as const);
   const shown = (bankPaymentId: string) => ({ bankPaymentId, bankInstructionId: '4711', status: 'SETTLED' });
   /** Decisions of one process, where the list of the instruction shows one and the first so many others fail. */
-  function deciding(failing: number, failure: Error) {
+  function deciding(failing: number, failure: Error | ((id: string) => Error)) {
     async function* own() {
       yield* await Promise.resolve([shown('900')]);
     }
     const getPayment = jest.fn(([id = '']: KnownIds) =>
-      Number(id) <= 1_000 + failing ? Promise.reject(failure) : Promise.resolve(shown(id)),
+      Number(id) <= 1_000 + failing
+        ? Promise.reject(failure instanceof Error ? failure : failure(id))
+        : Promise.resolve(shown(id)),
     );
     const reads = readsOf({ listInstructionPayments: own, getPayment });
     const account = { reads: ['INSTRUCTION_PAYMENTS', 'PAYMENT'] } as unknown as EmployerAccount;
@@ -564,7 +566,7 @@ describe('of thousands of payments that are refused or fail for good by themselv
       const read = await reads
         .read(account, { ...OF_TWO, bankIds })
         .catch((error: unknown) => ({ error, found: [], untold: undefined }));
-      return { ...read, found: read.found.length, asked: getPayment.mock.calls.length };
+      return { error: undefined, ...read, found: read.found.length, asked: getPayment.mock.calls.length };
     };
   }
 
@@ -578,6 +580,13 @@ describe('of thousands of payments that are refused or fail for good by themselv
         expect(await decide()).toEqual({ found: 1, untold: failure, asked: 1_000 });
     },
   );
+
+  it('each waits with the others, where a server fails each by another of its faults', async () => {
+    const faults = [502, 503, 504].map((status) => new BankError(status, raw));
+    const decide = deciding(2_500, (id) => faults[Number(id) % 3]!);
+    for (let n = 1; n < 6; n += 1) expect((await decide()).error).toBeInstanceOf(BankError);
+    expect(await decide()).toEqual({ found: 1, untold: expect.any(BankError), asked: 1_000 });
+  });
 
   it('a thousand are asked for where each is refused at once (403), and what is left is untold', async () => {
     const refused = new NotAllowed(403, raw);

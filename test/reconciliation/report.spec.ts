@@ -160,6 +160,32 @@ describe('the report of a run', () => {
     expect(await told()).toEqual([true, '300.03', 3, '300.03']);
   });
 
+  it('takes a payment that came back for what a record names it brought, and not for another record of as much', async () => {
+    const run = await mixedRun(office, company, mixOf(['SETTLED', 'SETTLED', 'SETTLED']));
+    const [first] = await office.query<{ id: string }>(
+      company,
+      `SELECT i.id FROM instruction i JOIN planned_instruction p ON p.id = i.planned_instruction_id
+       WHERE i.pay_run_id = $1 AND p.ordinal = 1`,
+      [run.id],
+    );
+    for (const row of [1, null])
+      await acknowledged(office, company, run, {
+        kind: 'POSSIBLE_RETURN',
+        payments: 1,
+        amountMinor: 10_000n,
+        instructionId: first!.id,
+        bankWords: row === null ? 'names none' : 'names row 1',
+        records: [{ id: `of ${row}`, minor: '10000', row }],
+      });
+    await office.tamper(
+      `UPDATE payment SET returned_at = clock_timestamp() WHERE pay_run_id = '${run.id}' AND row_no = 1;
+       UPDATE bank_payment SET bank_status = 'RETURNED' WHERE row_no = 1
+         AND payment_id IN (SELECT id FROM payment WHERE pay_run_id = '${run.id}')`,
+    );
+    const { body } = await report(run).expect(200);
+    expect(body.acknowledged).toMatchObject([{ payments: 1, amount: '100.00', bankWords: 'names none' }]);
+  });
+
   it('names each row that differs, and how', async () => {
     const fates: Fate[] = ['SETTLED', 'SETTLED', 'SETTLED', 'SETTLED', 'SETTLED'];
     const run = await mixedRun(office, company, mixOf(fates));
