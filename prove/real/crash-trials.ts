@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CrashPoint } from '../../src/config/crash-point';
-import { payFile, type Row } from '../../test/support/pay-rows';
+import { type Row } from '../../test/support/pay-rows';
 import { eventually } from '../../test/support/eventually';
 import { type ServiceProcess } from '../../test/support/payroll';
 import { aim, type Moment } from './moment';
@@ -198,11 +198,10 @@ async function resumed(
 ): Promise<string> {
   const { payroll } = stand;
   await payroll.endProcesses();
-  const file = payFile(rows);
   const terms = { submitAt: new Date().toISOString() };
   await dieDuring(async () => {
-    const uploaded = await saidAgain(() => payroll.upload(file, terms)).catch(() => undefined);
-    if (uploaded?.status === 201) await stand.approve(uploaded.data, rows).catch(() => undefined);
+    const uploaded = await stand.uploaded(rows, terms).catch(() => undefined);
+    if (uploaded) await stand.approve(uploaded, rows).catch(() => undefined);
   });
   await stand.restart();
   const run = await stand.uploaded(rows, terms);

@@ -5,7 +5,6 @@ import { type CommitFault } from '../../test/support/database-proxy';
 import { eventually } from '../../test/support/eventually';
 import { payFile, type Row } from '../../test/support/pay-rows';
 import type { OwnDatabase } from './own-database';
-import { saidAgain } from './said-again';
 import type { Stand } from './stand';
 import type { Trial } from './trial';
 
@@ -101,10 +100,7 @@ async function struck(
   const { payroll, ownDatabase } = stand;
   try {
     const run = await payroll.uploaded(payFile(rows));
-    stand.noteApproved(rows);
-    // After an answer that was lost the first approval may stand.
-    const { status } = await saidAgain(() => payroll.approve(run));
-    if (![200, 201, 409].includes(status)) throw new Error(`the approval was refused: ${status}`);
+    await stand.approve(run, rows);
     let isOver = false;
     await Promise.all([
       over.then(() => (isOver = true)),

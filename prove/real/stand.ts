@@ -62,10 +62,10 @@ const STRIKES_WITHIN_MS = 8_000;
 /** So long with an attention open and nothing moving or under way, a run waits for people. */
 const AT_REST_MS = 700;
 const LOOK_MS = 120;
-type RunToApprove = Parameters<Payroll['approve']>[0];
-
 /** Thrown where a fault that was armed changed nothing. */
 export const DID_NOT_STRIKE = 'it did not strike';
+
+type RunToApprove = Parameters<Payroll['approve']>[0];
 
 export interface StandOptions extends PayrollOptions {
   /** Its PostgreSQL is of this stand alone, and the network to it may meddle; one server is shared otherwise. */

@@ -45,7 +45,7 @@ export class FaultsInARow {
     }
   }
 
-  /** Counts a fault. @returns how often it was met so far */
+  /** Counts a fault. @returns how it was met so far, and what is left until it lasts */
   add(read: string): FailsInARow {
     const lastMs = this.clock.now().getTime();
     this.forgetOld(lastMs);

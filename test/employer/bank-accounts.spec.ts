@@ -1,12 +1,11 @@
 import { Logger } from '@nestjs/common';
-import { Client } from 'pg';
 import { BankClient } from '../../src/bank/client';
 import { newId } from '../../src/database/new-id';
 import { DatabaseAway } from '../../src/database/outage';
 import { AccountProbe } from '../../src/employer/account-probe';
 import { Attachment } from '../../src/employer/attachment';
 import { readId } from '../../src/http/prefixed-id';
-import { execute, LEAVES_UNANSWERED, select } from '../support/database';
+import { connected, execute, LEAVES_UNANSWERED, select } from '../support/database';
 import { eventually } from '../support/eventually';
 import { Answer, Body, Company, Desk } from './desk';
 
@@ -296,18 +295,17 @@ describe('closing an account at the bank', () => {
 
   it('is done once by whoever asks for it at once, and written down once', async () => {
     const { body } = await open();
-    const held = new Client({ connectionString: desk.store.superuserUrl });
-    await held.connect();
     // As where the bank has closed it for the first, which has not written that down yet.
     await desk.sandbox('DELETE', `/api/distributor/v1/accounts/${body.bankAccountId}`);
-    await held.query('BEGIN');
-    await held.query('SELECT FROM employer_account FOR NO KEY UPDATE');
-    const closings = [close(body.id), close(body.id)];
-    const waiting = `SELECT FROM pg_stat_activity
-      WHERE wait_event_type = 'Lock' AND datname = current_database() AND query LIKE 'UPDATE employer_account%'`;
-    await eventually(async () => (await select(desk.store.superuserUrl, waiting)).length === 2, 10_000);
-    await held.end();
-    const answers = await Promise.all(closings);
+    const answers = await connected(desk.store.superuserUrl, async (held) => {
+      await held.query('BEGIN; SELECT FROM employer_account FOR NO KEY UPDATE');
+      const both = Promise.all([close(body.id), close(body.id)]);
+      const waiting = `SELECT FROM pg_stat_activity
+        WHERE wait_event_type = 'Lock' AND datname = current_database() AND query LIKE 'UPDATE employer_account%'`;
+      await eventually(async () => (await select(desk.store.superuserUrl, waiting)).length === 2, 10_000);
+      await held.query('COMMIT');
+      return both;
+    });
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
     expect((await dogwood.audited()).filter(({ action }) => action === 'account.closed')).toHaveLength(1);
   });

@@ -464,6 +464,17 @@ describe('payments of which many fail for good by themselves', () => {
   const bankIds = Array.from({ length: 20 }, (_, n) => [String(901 + n)] as const);
   const shown = (bankPaymentId = '') => ({ bankPaymentId, bankInstructionId: '4711', status: 'SETTLED' });
 
+  /** Decisions of one process that read each by itself, of which these fail, each so. */
+  function decidingOf(failing: ReadonlyMap<string, Error>) {
+    const getPayment = ([id = '']: KnownIds) => {
+      const failure = failing.get(id);
+      return failure ? Promise.reject(failure) : Promise.resolve(shown(id));
+    };
+    const reads = readsOf({ getPayment });
+    const account = { reads: ['PAYMENT'] } as unknown as EmployerAccount;
+    return () => reads.payments(account, { ...OF_TWO, bankIds });
+  }
+
   it('keep a decision waiting for another that fails for the first time behind them', async () => {
     const [away, failing] = [new BankError(503, raw), new Set(bankIds.slice(0, 5).map(([id]) => id))];
     const getPayment = ([id = '']: KnownIds) =>
@@ -484,13 +495,7 @@ describe('payments of which many fail for good by themselves', () => {
     async (otherwise) => {
       const refused = new BankError(409, raw);
       const failing = new Map<string, Error>(bankIds.slice(0, 5).map(([id]) => [id, refused]));
-      const getPayment = ([id = '']: KnownIds) => {
-        const failure = failing.get(id);
-        return failure ? Promise.reject(failure) : Promise.resolve(shown(id));
-      };
-      const reads = readsOf({ getPayment });
-      const account = { reads: ['PAYMENT'] } as unknown as EmployerAccount;
-      const decided = () => reads.payments(account, { ...OF_TWO, bankIds });
+      const decided = decidingOf(failing);
       for (let n = 1; n < 5; n += 1) await expect(decided()).rejects.toBe(refused);
       expect(await decided()).toHaveLength(15);
       failing.set('906', otherwise);
@@ -510,13 +515,7 @@ describe('payments of which many fail for good by themselves', () => {
         if (failure) failing.set(id, failure);
         else failing.delete(id);
     };
-    const getPayment = ([id = '']: KnownIds) => {
-      const failure = failing.get(id);
-      return failure ? Promise.reject(failure) : Promise.resolve(shown(id));
-    };
-    const reads = readsOf({ getPayment });
-    const account = { reads: ['PAYMENT'] } as unknown as EmployerAccount;
-    const decided = () => reads.payments(account, { ...OF_TWO, bankIds });
+    const decided = decidingOf(failing);
     const refused = new BankError(409, raw);
     failSo(0, refused);
     failSo(5, broken);

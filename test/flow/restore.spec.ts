@@ -9,7 +9,7 @@ import { readId } from '../../src/http/prefixed-id';
 import { monthsAfter } from '../../src/schedule/period-dates';
 import { RestoreSweep } from '../../src/submission/restore-sweep';
 import { Restores } from '../../src/submission/restores';
-import { execute, select, testDatabase, TestDatabase } from '../support/database';
+import { connected, execute, select, testDatabase, TestDatabase } from '../support/database';
 import { lateRepeat } from '../support/late-repeat';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
@@ -891,15 +891,15 @@ describe('an administrator who says it again because nobody was told yet', () =>
     const reason = 'the disk was rolled back';
     const say = () => payroll.as('administrator').post('/v1/service/restored', { reason });
     // The second press comes before the first is written down.
-    const held = new Client({ connectionString: payroll.database.superuserUrl });
-    await held.connect();
-    await held.query('BEGIN');
-    await held.query('LOCK TABLE database_restore IN SHARE MODE');
-    const pressed = Promise.all([say(), say()]);
-    const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
-    await eventually(async () => (await stored(waiting)).length >= 2, 10_000);
-    await held.end();
-    const answers = [...(await pressed), await say()];
+    const pressed = await connected(payroll.database.superuserUrl, async (held) => {
+      await held.query('BEGIN; LOCK TABLE database_restore IN SHARE MODE');
+      const both = Promise.all([say(), say()]);
+      const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+      await eventually(async () => (await stored(waiting)).length >= 2, 10_000);
+      await held.query('COMMIT');
+      return both;
+    });
+    const answers = [...pressed, await say()];
     telling.mockRestore();
     await told();
     const [first] = answers;

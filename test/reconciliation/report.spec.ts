@@ -46,6 +46,24 @@ describe('the report of a run', () => {
   const report = (run: PayRun, query = '') =>
     office.as(company, 'finance').get(pathOf(run, `/reconciliation${query}`));
 
+  async function firstInstruction(run: PayRun): Promise<string> {
+    const [first] = await office.query<{ id: string }>(
+      company,
+      `SELECT i.id FROM instruction i JOIN planned_instruction p ON p.id = i.planned_instruction_id
+       WHERE i.pay_run_id = $1 AND p.ordinal = 1`,
+      [run.id],
+    );
+    return first!.id;
+  }
+
+  /** As the bank shows it: returned. */
+  const comesBack = (run: PayRun, rowNo: number) =>
+    office.tamper(
+      `UPDATE payment SET returned_at = clock_timestamp() WHERE pay_run_id = '${run.id}' AND row_no = ${rowNo};
+       UPDATE bank_payment SET bank_status = 'RETURNED' WHERE row_no = ${rowNo}
+         AND payment_id IN (SELECT id FROM payment WHERE pay_run_id = '${run.id}')`,
+    );
+
   it('says where every cent is, with a difference of 0.00', async () => {
     const fates: Fate[] = ['SETTLED', 'SETTLED', 'RETURNED', 'PRO_ROUTING_FAILED', 'EXCHANGED'];
     const run = await mixedRun(office, company, mixOf(fates, { excluded: true }));
@@ -123,24 +141,13 @@ describe('the report of a run', () => {
 
   it('tells what came in and names no payment once where the bank shows one as returned after it was asked about', async () => {
     const run = await mixedRun(office, company, mixOf(['SETTLED', 'SETTLED', 'SETTLED']));
-    const [first] = await office.query<{ id: string }>(
-      company,
-      `SELECT i.id FROM instruction i JOIN planned_instruction p ON p.id = i.planned_instruction_id
-       WHERE i.pay_run_id = $1 AND p.ordinal = 1`,
-      [run.id],
-    );
-    const comesBack = (rowNo: number) =>
-      office.tamper(
-        `UPDATE payment SET returned_at = clock_timestamp() WHERE pay_run_id = '${run.id}' AND row_no = ${rowNo};
-         UPDATE bank_payment SET bank_status = 'RETURNED' WHERE row_no = ${rowNo}
-           AND payment_id IN (SELECT id FROM payment WHERE pay_run_id = '${run.id}')`,
-      );
+    const instructionId = await firstInstruction(run);
     const told = async () => {
       const { body } = await report(run).expect(200);
       const { payments, amount } = body.acknowledged[0] ?? { payments: 0, amount: '0.00' };
       return [body.explained, body.table.returned.amount, payments, amount];
     };
-    await comesBack(1);
+    await comesBack(run, 1);
     const records = ['10000', '10001', '10002', '10001'].map((minor, n) => ({
       id: `in ${n}`,
       minor,
@@ -150,38 +157,29 @@ describe('the report of a run', () => {
       kind: 'POSSIBLE_RETURN',
       payments: 4,
       amountMinor: 40_004n,
-      instructionId: first!.id,
+      instructionId,
       records,
     });
     expect(await told()).toEqual([true, '100.00', 4, '400.04']);
-    await comesBack(2);
+    await comesBack(run, 2);
     expect(await told()).toEqual([true, '200.01', 3, '300.03']);
-    await comesBack(3);
+    await comesBack(run, 3);
     expect(await told()).toEqual([true, '300.03', 3, '300.03']);
   });
 
   it('takes a payment that came back for what a record names it brought, and not for another record of as much', async () => {
     const run = await mixedRun(office, company, mixOf(['SETTLED', 'SETTLED', 'SETTLED']));
-    const [first] = await office.query<{ id: string }>(
-      company,
-      `SELECT i.id FROM instruction i JOIN planned_instruction p ON p.id = i.planned_instruction_id
-       WHERE i.pay_run_id = $1 AND p.ordinal = 1`,
-      [run.id],
-    );
+    const instructionId = await firstInstruction(run);
     for (const row of [1, null])
       await acknowledged(office, company, run, {
         kind: 'POSSIBLE_RETURN',
         payments: 1,
         amountMinor: 10_000n,
-        instructionId: first!.id,
+        instructionId,
         bankWords: row === null ? 'names none' : 'names row 1',
         records: [{ id: `of ${row}`, minor: '10000', row }],
       });
-    await office.tamper(
-      `UPDATE payment SET returned_at = clock_timestamp() WHERE pay_run_id = '${run.id}' AND row_no = 1;
-       UPDATE bank_payment SET bank_status = 'RETURNED' WHERE row_no = 1
-         AND payment_id IN (SELECT id FROM payment WHERE pay_run_id = '${run.id}')`,
-    );
+    await comesBack(run, 1);
     const { body } = await report(run).expect(200);
     expect(body.acknowledged).toMatchObject([{ payments: 1, amount: '100.00', bankWords: 'names none' }]);
   });
