@@ -12,6 +12,7 @@ export const STANDS: Readonly<Record<StandKind, StandOptions>> = {
   hooked: { hooked: true, settings: { FOLLOW_DELAYS_MS: '2000' } },
   // Its bank's clock may be moved on.
   shifted: {},
+  'settles-later': { sandbox: { stepMs: 60_000 } },
   credentials: { sandbox: { variants: { tokenLifetimeS: 2 } } },
   'no-links': { sandbox: { variants: { linkReads: 'refused' } } },
   lagging: { sandbox: { variants: { listingLagMs: 280 } } },

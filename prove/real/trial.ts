@@ -25,6 +25,7 @@ export type StandKind =
   | 'batches'
   | 'hooked'
   | 'shifted'
+  | 'settles-later'
   | 'credentials'
   | 'no-links'
   | 'lagging'
