@@ -38,6 +38,18 @@ function sumsOfSome(minors: readonly bigint[]): bigint[] {
   return minors.reduce((sums, minor) => [...sums, ...sums.map((sum) => sum + minor)], [0n]);
 }
 
+/** What an account lacks besides some of what may not have come back: each such sum. */
+function restsOf(
+  paid: readonly PaidByInstruction[],
+  lostMinor: bigint,
+  unpaidMinor: bigint,
+  unpaidChargesMinor: bigint,
+): bigint[] {
+  const returnedMinor = sumMinor(paid.map((one) => one.returnedMinor));
+  const lackMinor = lackOf(paid, lostMinor);
+  return sumsOfSome([unpaidMinor, returnedMinor, unpaidChargesMinor]).map((minor) => lackMinor - minor);
+}
+
 /** Those that paid anything, of each run by itself. */
 function byRun(paid: readonly PaidByInstruction[]): Map<string, PaidByInstruction[]> {
   const runs = new Map<string, PaidByInstruction[]>();
@@ -54,6 +66,25 @@ function ofEachRun(paid: readonly PaidByInstruction[], times: bigint): TakenAgai
     payments: Number(times) * those.reduce((sum, one) => sum + one.payments, 0),
     amountMinor: times * sumMinor(those.map((one) => one.amountMinor)),
   }));
+}
+
+/** Whether one of several sums, in minor units, is what people declared not executed: one instruction, or all of these. */
+function isDeclared(paid: readonly PaidByInstruction[], sums: readonly bigint[]): boolean {
+  const voids = paid.map((one) => one.voidMinor);
+  return [...voids, sumMinor(voids)].some((minor) => minor > 0n && sums.includes(minor));
+}
+
+/**
+ * Whether what an account lacks, but for what may not have come back, is exactly what people declared not executed. All
+ * as for `paidAgain`.
+ */
+export function lacksDeclared(
+  paid: readonly PaidByInstruction[],
+  lostMinor: bigint,
+  unpaidMinor: bigint,
+  unpaidChargesMinor: bigint,
+): boolean {
+  return isDeclared(paid, restsOf(paid, lostMinor, unpaidMinor, unpaidChargesMinor));
 }
 
 /**
@@ -75,8 +106,7 @@ export function paidAgain(
   if (paid.length === 0 || restMinor <= 0n || restMinor === unpaidChargesMinor) return [];
   const returnedMinor = sumMinor(paid.map((one) => one.returnedMinor));
   if (restMinor <= unpaidMinor + returnedMinor + unpaidChargesMinor) return 'not-yet';
-  const explained = sumsOfSome([unpaidMinor, returnedMinor, unpaidChargesMinor]);
-  const rests = explained.map((minor) => restMinor - minor);
+  const rests = restsOf(paid, lostMinor, unpaidMinor, unpaidChargesMinor);
   const isRest = (minor: bigint): boolean => minor > 0n && rests.includes(minor);
   for (let times = 1n; times <= MOST_TIMES_AGAIN; times += 1n) {
     const isTaken = (some: readonly PaidByInstruction[]): boolean => {
@@ -87,6 +117,5 @@ export function paidAgain(
     const again = [...paid.map((one) => [one]), ...byRun(paid).values(), paid].find(isTaken);
     if (again) return ofEachRun(again, times);
   }
-  const voids = paid.map((one) => one.voidMinor);
-  return [...voids, sumMinor(voids)].some(isRest) ? 'not-yet' : [];
+  return isDeclared(paid, rests) ? 'not-yet' : [];
 }

@@ -9,7 +9,7 @@ import { queryByHash } from '../database/by-hash';
 import { BackgroundDatabase } from '../database/background-database';
 import type { EmployerTransaction } from '../database/database';
 import { Claim, fence } from '../database/leases';
-import { lackOf, PaidByInstruction, paidAgain } from '../domain/balance';
+import { lackOf, lacksDeclared, PaidByInstruction, paidAgain } from '../domain/balance';
 import { NEVER_DEBITED } from '../domain/bank-status';
 import { sumMinor } from '../domain/money';
 import { Attention } from '../pay-run/attention.entity';
@@ -20,13 +20,13 @@ import { lockRun } from '../pay-run/pay-run.store';
 import { accountLostAgain } from '../pay-run/stop';
 import { Followed } from './followed';
 import { Lateness } from './lateness';
-import { balanceLookAt, type Watch, watchOf } from './looks';
+import { balanceLookAt, declaredLookAt, MAY_STILL_EXECUTE_DAYS, type Watch, watchOf } from './looks';
 
 /**
  * Compares what an account lost since a run began with what the payments of the run took, and of those after it, soon
  * after its end and a day later; daily while payments that ended unpaid or came back may explain what it lost. A bank
- * that executes a submit a second time may show that nowhere else (Account, `balance`). Other traffic of the account
- * hides it.
+ * that executes a submit a second time, or one that people declared not executed, may show that nowhere else (Account,
+ * `balance`). Other traffic of the account hides it.
  */
 @Injectable()
 export class BalanceLook {
@@ -41,15 +41,16 @@ export class BalanceLook {
   /**
    * Looks where the instruction is the last of its run to end, and ended so long ago that a late submit may have shown.
    * Answers whether the balance could not be read for now, and is worth another look soon, before the last.
-   * No look is the last while the account lacks something and charges may be unknown of what ended, but after some days.
+   * No look is the last while the account lacks something and charges may be unknown of what ended, but after some days;
+   * nor while the bank may still execute what people declared not executed of a run that paid nothing else.
    */
   async at(claim: Claim, followed: Followed): Promise<boolean> {
     const { instruction, run, account } = followed;
     const { balanceBeforeMinor: beforeMinor, balanceReadAt } = run;
-    const nowMs = this.clock.now().getTime();
+    if (beforeMinor === null || balanceReadAt === null) return false;
     const watch = watchOf(this.config);
-    const look = balanceLookAt(instruction.closedAt?.getTime(), nowMs, watch);
-    if (beforeMinor === null || balanceReadAt === null || look === 'early') return false;
+    const look = await this.lookAt(claim, followed, watch);
+    if (look === 'early') return false;
     const taken = await this.database.inEmployer(claim.employerId, (tx) => takenSince(tx, followed, watch));
     if (taken === undefined) return false;
     const { paid, isKnown } = taken;
@@ -62,9 +63,13 @@ export class BalanceLook {
     const lackMinor = lackOf(paid, beforeMinor - nowMinor);
     const isEven = lackMinor === 0n || lackMinor === unpaidChargesMinor;
     const found = paidAgain(paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor);
-    const mayComeBack = found === 'not-yet';
-    const again = mayComeBack ? [] : found;
-    const isLast = isKnown || isEven || look === 'over';
+    // Where it paid nothing, what those of others may give back is asked about by their own looks.
+    const isOwn =
+      instruction.status !== 'VOID' ||
+      lacksDeclared(paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor);
+    const mayComeBack = found === 'not-yet' && isOwn;
+    const again = found === 'not-yet' ? [] : found;
+    const isLast = look !== 'daily' && (isKnown || isEven || look === 'over');
     if (again.length === 0 && (look === 'repeated' || !(isLast || mayComeBack))) return false;
     if (mayComeBack && !this.shouldBeBack(run, paid)) return false;
     await this.database.inEmployer(claim.employerId, async (tx) => {
@@ -81,6 +86,19 @@ export class BalanceLook {
       await accountLostAgain(tx, again);
     });
     return false;
+  }
+
+  /** Of what people declared not executed, no look is due before every payment of its run should be final. */
+  private async lookAt(
+    { employerId }: Claim,
+    { instruction, run }: Followed,
+    watch: Watch,
+  ): Promise<ReturnType<typeof balanceLookAt | typeof declaredLookAt>> {
+    const nowMs = this.clock.now().getTime();
+    if (instruction.status !== 'VOID') return balanceLookAt(instruction.closedAt?.getTime(), nowMs, watch);
+    if (!this.lateness.isOverdue(run)) return 'early';
+    const last = await this.database.inEmployer(employerId, (tx) => lastDeclared(tx, run));
+    return last?.id === instruction.id ? declaredLookAt(last, nowMs, watch) : 'early';
   }
 
   /** Two banking days after its date, and after the last payment ended whose money may come back. */
@@ -167,8 +185,23 @@ interface Taken {
   isKnown: boolean;
 }
 
-/** For how long after it was sent a bank may execute a submit that people have declared not executed. */
-const MAY_STILL_EXECUTE = `interval '7 days'`;
+/** The submit of a run that was declared not executed last, in milliseconds: one proven unsent is none. */
+async function lastDeclared(
+  tx: EmployerTransaction,
+  run: PayRun,
+): Promise<{ id: string; declaredMs: number; sentMs: number } | undefined> {
+  const [last] = await tx.query<{ id: string; at: Date; sent_at: Date }>(
+    `SELECT o.id, c.at, max(s.attempted_at) OVER () AS sent_at
+     FROM state_change c
+     JOIN instruction o ON o.employer_id = $1 AND o.id = c.subject_id AND o.status = 'VOID'
+     JOIN submit_attempt s ON s.employer_id = $1 AND s.planned_instruction_id = o.planned_instruction_id
+       AND s.outcome IS DISTINCT FROM 'PROVEN_UNSENT'
+     WHERE c.employer_id = $1 AND c.pay_run_id = $2 AND c.subject = 'instruction' AND c.to_status = 'VOID'
+     ORDER BY c.at DESC, o.id DESC LIMIT 1`,
+    [tx.employerId, run.id],
+  );
+  return last && { id: last.id, declaredMs: last.at.getTime(), sentMs: last.sent_at.getTime() };
+}
 
 /**
  * What each instruction of a run, and of the runs submitted since its balance was read, took from the account at the bank, which
@@ -184,7 +217,7 @@ async function takenSince(
   const [beside] = await tx.query(
     `SELECT FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id
      WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND CASE WHEN r.id = $3
-         THEN o.status IN ('VERIFIED', 'SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMITTED') OR (o.closed_at, o.id) > ($4, $5)
+         THEN o.status IN ('VERIFIED', 'SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMITTED') OR (o.closed_at, o.id) > (coalesce($4::timestamptz, '-infinity'), $5)
          ELSE o.status IN ('SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMITTED')
            OR o.closed_at >= $6 AND coalesce(o.submitted_at, '-infinity') < $6 END
      LIMIT 1`,
@@ -214,7 +247,7 @@ async function takenSince(
          AND s.planned_instruction_id = o.planned_instruction_id AND s.outcome IS DISTINCT FROM 'PROVEN_UNSENT'
        WHERE r.employer_id = $1 AND ${FROM_ACCOUNT}
          AND (r.id = $3 OR coalesce(o.submitted_at, s.attempted_at) >= $4
-           OR o.status = 'VOID' AND s.attempted_at >= $4 - ${MAY_STILL_EXECUTE}))
+           OR o.status = 'VOID' AND s.attempted_at >= $4 - interval '${MAY_STILL_EXECUTE_DAYS} days'))
      SELECT b.instruction_id AS id, (SELECT bool_and(is_known) FROM took) AS is_known,
        (SELECT pay_run_id FROM took WHERE took.id = b.instruction_id),
        (SELECT is_void FROM took WHERE took.id = b.instruction_id),

@@ -169,10 +169,15 @@ export class FollowService {
       case 'SUBMITTED':
         return { ...NOTHING_MORE, ...(await this.follower.step(claim, followed)), unshown: [] };
       case 'CLOSED':
-        return this.readClosed(claim, followed);
+        return this.withBalance(claim, followed, this.follower.step(claim, followed));
+      case 'VOID':
+        return this.withBalance(
+          claim,
+          followed,
+          this.tombstones.step(followed).then(() => NOTHING_MORE),
+        );
       case 'ABANDONED':
       case 'RELEASED':
-      case 'VOID':
         await this.tombstones.step(followed);
         return NOTHING_MORE;
       case 'PLANNED':
@@ -187,8 +192,8 @@ export class FollowService {
   }
 
   /** What its account lost is looked at whatever the bank shows of the instruction: it may tell alone of a second submit. */
-  private async readClosed(claim: Claim, followed: Followed): Promise<Read> {
-    const step = await this.follower.step(claim, followed).catch(async (error: unknown) => {
+  private async withBalance(claim: Claim, followed: Followed, read: Promise<Step>): Promise<Read> {
+    const step = await read.catch(async (error: unknown) => {
       if (isBankError(error)) await this.balances.at(claim, followed);
       throw error;
     });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { PaidByInstruction, paidAgain, TakenAgain } from '../../src/domain/balance';
+import { lacksDeclared, PaidByInstruction, paidAgain, TakenAgain } from '../../src/domain/balance';
 
 const one = (
   instructionId: string,
@@ -93,6 +93,16 @@ describe('what an account lost over a run', () => {
     const ofVoid = (id: string, voidMinor: bigint) => ({ ...one(id, 0n), payments: 0, voidMinor });
     const all = [...paid, ofVoid('c', 800n), ofVoid('d', 700n)];
     expect(paidAgain(all, TOOK + besidesMinor, besidesMinor === 1_800n ? 300n : 0n, 0n)).toEqual(expected);
+  });
+
+  it.each([
+    ['is that, though as much may not have come back', 800n, true],
+    ['is that, and what was not paid is not back', 1_800n, true],
+    ['is what was not paid', 1_000n, false],
+    ['is nothing', 0n, false],
+  ])('and where people declared all of a run not executed, %s', (_what, lackMinor, expected) => {
+    const declared = { ...one('c', 0n), payments: 0, voidMinor: 800n };
+    expect(lacksDeclared([...paid, declared], TOOK + lackMinor, 1_000n, 0n)).toBe(expected);
   });
 
   it('hides no instruction that was paid again, and of which all came back', () => {

@@ -1,3 +1,4 @@
+import axios from 'axios';
 import { DataSource } from 'typeorm';
 import { BankGateway } from '../../src/bank/gateway';
 import { BackgroundDatabase } from '../../src/database/background-database';
@@ -11,6 +12,7 @@ import { BalanceLook } from '../../src/settlement/balance-look';
 import { loadFollowed } from '../../src/settlement/followed';
 import { Lateness } from '../../src/settlement/lateness';
 import { execute, select } from '../support/database';
+import { eventually } from '../support/eventually';
 import { payFile, payRows } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
 
@@ -46,6 +48,11 @@ async function settled(runs: number, rowsPerInstruction: number, moreMinor = 0n)
     await payroll.until(id, ['SETTLED']);
     runIds.push(readId('run', id));
   }
+  await atRest();
+}
+
+/** Nothing looks any more but the test. */
+async function atRest(): Promise<void> {
   employerId = readId('emp', payroll.employer);
   lateness = payroll.services[0]!.app.get(Lateness);
   await payroll.stopServices();
@@ -323,6 +330,142 @@ describe('a run whose balance was read after a submit of another that people dec
     await sent('8 days');
     await look(OWN + DECLARED, undefined, 1);
     expect(await asked()).toEqual([]);
+  });
+});
+
+describe('a run none of whose submits was executed, as people declared', () => {
+  const REMEMBERED =
+    'balance_before_minor = 10000000, balance_read_at = (SELECT min(created_at) FROM pay_run)';
+  const TOTAL = 2n * AMOUNT_MINOR + 1n;
+  const rows = payRows(2).map((row, n) => ({ ...row, amount: formatMinor(AMOUNT_MINOR + BigInt(n)) }));
+
+  /** @param successor whether what it did not pay was paid by another run */
+  async function declared(successor: boolean): Promise<void> {
+    payroll = await Payroll.start({ settings: { SUBMIT_DOUBT_MS: '400' } });
+    const { id, path } = await payroll.parked(rows);
+    const body = { action: 'NOT_EXECUTED', reason: 'the bank has confirmed it', evidence: 'letter 4711' };
+    expect((await payroll.decide(path, body)).status).toBe(200);
+    await payroll.until(id, ['FAILED']);
+    runIds.splice(0, runIds.length, readId('run', id));
+    const gate = 'SELECT balance_before_minor AS minor FROM pay_run';
+    atGate = (await select<{ minor: string }>(payroll.database.superuserUrl, gate))[0]!.minor;
+    if (successor) {
+      const terms = { executionDate: payroll.executionDate(), submitAt: payroll.clock.now().toISOString() };
+      const made = await payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), terms);
+      expect((await payroll.approve(made.data)).status).toBe(200);
+      await payroll.until(made.data.id, ['SETTLED']);
+    }
+    await atRest();
+  }
+  const sent = (at: string) =>
+    sql(`UPDATE submit_attempt SET attempted_at = ${at} WHERE outcome = 'IN_DOUBT'`);
+  /** What the account had at the gate, in minor units. */
+  let atGate = '';
+  const isLookedAt = async () => {
+    const open = `SELECT FROM pay_run WHERE id = '${runIds[0]}' AND balance_before_minor IS NOT NULL`;
+    return (await select(payroll.database.superuserUrl, open)).length === 1;
+  };
+
+  describe('and nothing was paid since,', () => {
+    beforeAll(() => declared(false));
+    beforeEach(async () => {
+      payroll.clock.offsetMs = 20 * DAY_MS;
+      await sql(`DELETE FROM attention_action; DELETE FROM attention; UPDATE pay_run SET ${REMEMBERED}`);
+      await sent('now()');
+    });
+    afterAll(close);
+
+    it('is asked about, and stops nobody, where its account lacks just that', async () => {
+      for (let n = 0; n < 2; n += 1) await look(TOTAL);
+      expect(await asked()).toEqual(['TOTALS_UNSEEN']);
+      const stops = 'SELECT FROM service_switch WHERE submits_off';
+      expect(await select(payroll.database.superuserUrl, stops)).toEqual([]);
+      await look(0n);
+      expect([await asked(), await isLookedAt()]).toEqual([[], false]);
+    });
+
+    it('is asked about where the bank executes it days after it was sent', async () => {
+      await sent(`now() + interval '14 days'`);
+      for (const lost of [0n, 300n]) await look(lost);
+      expect([await asked(), await isLookedAt()]).toEqual([[], true]);
+      await look(TOTAL);
+      expect(await asked()).toEqual(['TOTALS_UNSEEN']);
+    });
+
+    it.each([0n, 1n, TOTAL + 1n, -TOTAL])(
+      'is not asked about where its account lacks %s, and is looked at no more a week after it was sent',
+      async (lost) => {
+        await look(lost);
+        expect([await asked(), await isLookedAt()]).toEqual([[], false]);
+      },
+    );
+
+    it('is not looked at before its payments should be final, nor on the day on which that was declared', async () => {
+      payroll.clock.offsetMs = DAY_MS;
+      await look(TOTAL);
+      payroll.clock.offsetMs = 20 * DAY_MS;
+      await sql(`UPDATE state_change SET at = now() + interval '19 days 1 hour' WHERE to_status = 'VOID'`);
+      await look(TOTAL);
+      await sql(`UPDATE state_change SET at = now() WHERE to_status = 'VOID'`);
+      expect([await asked(), await isLookedAt()]).toEqual([[], true]);
+    });
+
+    it('is not looked at where its submits are proven unsent', async () => {
+      await sql(`UPDATE submit_attempt SET outcome = 'PROVEN_UNSENT'`);
+      await look(TOTAL);
+      await sql(`UPDATE submit_attempt SET outcome = 'IN_DOUBT'`);
+      expect(await asked()).toEqual([]);
+    });
+
+    it('is looked at by a service that was started since', async () => {
+      await payroll.addReplica();
+      const posting = { accountId: '1002', type: 'FEE', amountMinor: String(TOTAL) };
+      await axios.post(`${payroll.bank.url}/sandbox/postings`, posting);
+      await sql(`
+        UPDATE pay_run SET balance_before_minor = ${atGate};
+        UPDATE lease SET wake_at = now(), leased_until = NULL, holder = NULL`);
+      await eventually(async () => (await asked()).includes('TOTALS_UNSEEN'), 15_000);
+    });
+  });
+
+  describe('and a successor paid the same people,', () => {
+    beforeAll(() => declared(true));
+    beforeEach(async () => {
+      payroll.clock.offsetMs = 20 * DAY_MS;
+      await sql('DELETE FROM attention_action; DELETE FROM attention');
+    });
+    afterAll(close);
+
+    it('is not asked about where its account lost what that took', async () => {
+      await sent(`now() + interval '14 days'`);
+      await look(TOTAL);
+      expect([await asked(), await isLookedAt()]).toEqual([[], true]);
+    });
+
+    it('is not asked about while that is still at the bank', async () => {
+      await sql(`UPDATE instruction SET status = 'SUBMITTED' WHERE status = 'CLOSED'`);
+      await look(2n * TOTAL);
+      await sql(`UPDATE instruction SET status = 'CLOSED' WHERE status = 'SUBMITTED'`);
+      expect([await asked(), await isLookedAt()]).toEqual([[], true]);
+    });
+
+    it('is asked about where its account lacks just what was declared, and not where money of that may come back', async () => {
+      const ended = (status: string, live: boolean, to: string) =>
+        sql(`UPDATE payment SET status = '${to}', live = ${live} WHERE row_no = 2 AND status = '${status}'`);
+      await sent(`now() + interval '14 days'`);
+      await ended('SETTLED', false, 'FAILED');
+      await look(TOTAL);
+      const found = [await asked()];
+      await look(2n * TOTAL);
+      found.push(await asked());
+      await ended('FAILED', true, 'SETTLED');
+      expect(found).toEqual([[], ['TOTALS_UNSEEN']]);
+    });
+
+    it('stops everything where as much was taken twice', async () => {
+      await look(2n * TOTAL);
+      expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
+    });
   });
 });
 
