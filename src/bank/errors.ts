@@ -230,24 +230,46 @@ export async function unless<T>(
   }
 }
 
+/** Not all that a decision rests on is read yet: a request takes no longer, and the next one goes on. */
+export class ReadInPart extends BankClientError {
+  constructor(
+    { read, of }: { read: number; of: number },
+    /** How long what was read is kept for the request that goes on. */
+    readonly keptMs: number,
+  ) {
+    super(`of ${of} customer instructions ${read} were read in the time that one request may take`);
+  }
+}
+
+/** What a read came to: what it showed, or what it failed with that says nothing of others. */
+export type Answer<R> = { shown: R } | { failure: BankClientError };
+
+/** @throws what says something of all reads, such as no answer */
+export async function answerOf<R>(reading: Promise<R>): Promise<Answer<R>> {
+  try {
+    return { shown: await reading };
+  } catch (error) {
+    if (error instanceof BankUnreachable || !isFaultOfOneRead(error)) throw error;
+    return { failure: error };
+  }
+}
+
+/** What all of them showed. @throws the first failure */
+export function allShown<R>(answers: readonly Answer<R>[]): R[] {
+  return answers.map((answer) => {
+    if ('failure' in answer) throw answer.failure;
+    return answer.shown;
+  });
+}
+
 /**
  * Reads each, also behind one that fails, so that all are known to fail for good at one time.
  * @throws the first failure, once each was read; one that says something of all, such as no answer, at once
  */
 export async function readEach<T, R>(all: readonly T[], read: (one: T) => Promise<R>): Promise<R[]> {
-  const answers: R[] = [];
-  const failures: BankClientError[] = [];
-  for (const one of all) {
-    try {
-      answers.push(await read(one));
-    } catch (error) {
-      if (error instanceof BankUnreachable || !isFaultOfOneRead(error)) throw error;
-      failures.push(error);
-    }
-  }
-  const [failure] = failures;
-  if (failure) throw failure;
-  return answers;
+  const answers: Answer<R>[] = [];
+  for (const one of all) answers.push(await answerOf(read(one)));
+  return allShown(answers);
 }
 
 /** How a request itself is refused, such as for a parameter. */

@@ -6,10 +6,12 @@ import {
   isHidden,
   NotAllowed,
   RateLimited,
+  ReadInPart,
   TokenUnavailable,
   Unauthorised,
 } from '../bank/errors';
 import type { Outcome } from '../bank/outcome';
+import { MINUTE_MS } from '../domain/durations';
 import { Problem } from '../http/problem';
 import { wordsOf } from './bank-calls';
 
@@ -43,6 +45,8 @@ function inARow({ inARow: fails }: BankClientError): string {
 }
 
 function whatToDo(error: BankClientError): string {
+  if (error instanceof ReadInPart)
+    return `Ask again now, within ${error.keptMs / MINUTE_MS} minutes: it goes on with the others.`;
   if (isHidden(error) || error.isForGood)
     return 'What the bank says in writing (evidence) is needed: nothing else goes before this read.';
   if (!error.inARow) return 'Try again.';

@@ -9,7 +9,6 @@ import {
   isNotShown,
   isPerhapsNone,
   isRefusedRead,
-  isRequestRefused,
   isServersFault,
   ListUnreadable,
   NotAllowed,
@@ -18,32 +17,15 @@ import {
   unless,
 } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
-import type { ListSize } from '../bank/pager';
-import { isIncoming } from '../bank/payment-marks';
 import type { BankInstruction, BankPayment } from '../bank/records';
 import type { Turn } from '../bank/session';
-import { Clock } from '../config/clock';
-import { BankList, BankLists } from '../database/bank-lists';
 import { isBeforeSubmit, isPastSubmit } from '../domain/bank-status';
-import { DAY_MS, HOUR_MS } from '../domain/durations';
-import { BankRead, EmployerAccount } from './employer.entity';
+import { EmployerAccount } from './employer.entity';
 import { FaultsInARow } from './faults-in-a-row';
-import {
-  type InstructionAtBank,
-  knownTo,
-  lackingIn,
-  mayBeOf,
-  type PaymentsRead,
-} from './instruction-at-bank';
+import { type InstructionAtBank, lackingIn, type PaymentsRead } from './instruction-at-bank';
+import { generalFor, listOf, may, PaymentLists } from './payment-lists';
 import { MOST_ALONE, PaymentsAlone } from './payments-alone';
 import { type Standing, standingOf } from './standing';
-
-/** A list that may show the payments of an instruction, and the name by which its faults are counted. */
-interface List {
-  list: BankList;
-  name: string;
-  read: () => Promise<BankPayment[]>;
-}
 
 /** Why lists were not read: the last two by themselves, a fault that may pass, and one that lasts. */
 interface Kept {
@@ -53,23 +35,13 @@ interface Kept {
   untold?: BankClientError;
 }
 
-/** The bank's clock and ours may differ: a day covers any error of either and costs some pages at most. */
-export const CLOCK_MARGIN_MS = DAY_MS;
-
-/** What did not change is written down again after so long: it is believed for a day. */
-const TELL_AGAIN_MS = HOUR_MS;
-
 /** Reads of instructions by whichever way the bank was found to allow for an account. */
 @Injectable()
 export class BankReads {
-  private readonly told = new Map<BankList, { what: string; atMs: number }>();
-  private readonly lackedAtMs = new Map<BankList, number>();
-
   constructor(
     private readonly gateway: BankGateway,
     private readonly alone: PaymentsAlone,
-    private readonly lists: BankLists,
-    private readonly clock: Clock,
+    private readonly lists: PaymentLists,
     private readonly faults: FaultsInARow,
   ) {}
 
@@ -200,7 +172,7 @@ export class BankReads {
   ): Promise<PaymentsRead | undefined> {
     const { byAnyList = false, isOnlyFollowed = false } = asked;
     const isShownAlone = may(account, 'PAYMENT');
-    const lists = this.listsOf(account, asked);
+    const lists = this.lists.of(account, asked, () => this.countOf(account, asked));
     let none: PaymentsRead | undefined;
     for (const [n, { list, name, read }] of lists.entries()) {
       const next = lists[n + 1];
@@ -224,32 +196,13 @@ export class BankReads {
         const all = await this.withSought(asked, found, next?.read, isShownAlone);
         // What was not submitted may be too new for a list that lags: all of an instruction is read back before its submit.
         if (!isOnlyFollowed && all.found.slice(found.length).some(({ status }) => !isBeforeSubmit(status)))
-          await this.rememberLacking(list);
+          await this.lists.rememberLacking(list);
         return all;
       }
       none = { found };
       if (!byAnyList) break;
     }
     return none;
-  }
-
-  /** The lists that may be read, that of the instruction first; each fails by its own name. */
-  private listsOf(account: EmployerAccount, asked: InstructionAtBank): List[] {
-    const own: List = {
-      list: 'INSTRUCTION_PAYMENTS',
-      name: listOf(asked.bankInstructionId),
-      read: () => this.ownPayments(account, asked),
-    };
-    const name = generalFor(asked);
-    const general: List = {
-      list: 'PAYMENTS',
-      name,
-      read: () => this.faults.counting(name, () => this.fromGeneralList(asked)),
-    };
-    return [
-      ...(may(account, 'INSTRUCTION_PAYMENTS') ? [own] : []),
-      ...(may(account, 'PAYMENT_LIST') ? [general] : []),
-    ];
   }
 
   /** What no list shows, each by itself, where that is asked for or known to be allowed. @throws BankClientError */
@@ -316,26 +269,16 @@ export class BankReads {
   }
 
   /** As `payments`, by the list of the instruction itself and no other. @throws BankClientError */
-  async ownPayments(
+  ownPayments(account: EmployerAccount, asked: InstructionAtBank): Promise<BankPayment[]> {
+    return this.lists.own(asked, () => this.countOf(account, asked));
+  }
+
+  /** How many payments the instruction says that it has; why it is not shown says nothing of its list. */
+  private async countOf(
     account: EmployerAccount,
-    { bankInstructionId, bankIds, onIncoming, onShown }: InstructionAtBank,
-  ): Promise<BankPayment[]> {
-    const sizes: ListSize[] = [];
-    // Why the instruction is not shown says nothing of its list.
-    const total = async (): Promise<number | undefined> =>
-      (await unless(isNotShown, this.instruction(account, bankInstructionId)))?.calculatedCount;
-    const found = await this.faults.counting(listOf(bankInstructionId), () =>
-      collect(this.gateway.listInstructionPayments(bankInstructionId, (size) => sizes.push(size), total)),
-    );
-    await this.remember('INSTRUCTION_PAYMENTS', sizes);
-    const known = knownTo(bankIds);
-    const ours = found.filter((payment) => {
-      if (!isIncoming(payment, known)) return true;
-      onIncoming?.({ ...payment, creditorIban: payment.iban });
-      return false;
-    });
-    if (ours.length > 0) onShown?.('own-list');
-    return ours;
+    { bankInstructionId }: InstructionAtBank,
+  ): Promise<number | undefined> {
+    return (await unless(isNotShown, this.instruction(account, bankInstructionId)))?.calculatedCount;
   }
 
   /**
@@ -355,41 +298,6 @@ export class BankReads {
     if (error instanceof ListUnreadable || error instanceof NotFound || isNotOffered(error)) return true;
     if (isServersFault(error)) return this.faults.of(read) > 1;
     return byAnyList && isNotShown(error) && (isDecided(instruction) || !(error instanceof ContractDrift));
-  }
-
-  private async fromGeneralList(instruction: InstructionAtBank): Promise<BankPayment[]> {
-    const isOurs = mayBeOf(instruction);
-    const from = new Date(instruction.createdAt.getTime() - CLOCK_MARGIN_MS);
-    const sizes: ListSize[] = [];
-    const listed = async (filter: { from?: string }): Promise<BankPayment[]> =>
-      collect(this.gateway.listPayments(filter, isOurs, (size) => sizes.push(size)));
-    const found = await listed({ from: from.toISOString() }).catch((error: unknown) => {
-      // A bank may refuse to begin its list anywhere: then all of it is read, as far as the pager goes.
-      if (isRequestRefused(error)) return listed({});
-      throw error;
-    });
-    // That of an older instruction reaches further back than those of a run that is sent will.
-    const recent = this.clock.now().getTime() - from.getTime() < 2 * CLOCK_MARGIN_MS;
-    if (recent) await this.remember('PAYMENTS', sizes);
-    return found.filter(isOurs);
-  }
-
-  private async rememberLacking(list: BankList): Promise<void> {
-    const nowMs = this.clock.now().getTime();
-    if (nowMs - (this.lackedAtMs.get(list) ?? 0) <= TELL_AGAIN_MS) return;
-    await this.lists.rememberLacking(list);
-    this.lackedAtMs.set(list, nowMs);
-  }
-
-  /** Of a list read over and over only what is new: its rows, or the rows of a full page of it. */
-  private async remember(list: BankList, sizes: readonly ListSize[]): Promise<void> {
-    for (const size of sizes) {
-      const told = list === 'PAYMENTS' ? `${size.rows} ${size.pageRows}` : String(size.pageRows);
-      const stale = this.clock.now().getTime() - (this.told.get(list)?.atMs ?? 0) > TELL_AGAIN_MS;
-      if (this.told.get(list)?.what === told && !stale) continue;
-      await this.lists.remember(list, size);
-      this.told.set(list, { what: told, atMs: this.clock.now().getTime() });
-    }
   }
 }
 
@@ -417,23 +325,4 @@ function concluded(asked: InstructionAtBank, { found, untold }: PaymentsRead, ke
 function moreTelling(before: BankClientError | undefined, failure: BankClientError): BankClientError {
   const isLess = before === undefined || before instanceof NotFound || failure instanceof ListUnreadable;
   return isLess ? failure : before;
-}
-
-function listOf(bankInstructionId: string): string {
-  return `payments of ${bankInstructionId}`;
-}
-
-/** How far back it is read depends on the instruction, and so whether it fails. */
-function generalFor({ bankInstructionId }: InstructionAtBank): string {
-  return `general list for ${bankInstructionId}`;
-}
-
-function may(account: EmployerAccount, read: BankRead): boolean {
-  return account.reads.includes(read);
-}
-
-async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const item of items) all.push(item);
-  return all;
 }

@@ -16,6 +16,7 @@ import { HookService } from './hook.service';
 import { KillSwitch } from './kill-switch';
 import { EmployerSwitchController, ServiceSwitchController } from './kill-switch.controller';
 import { Onboarding } from './onboarding';
+import { PaymentLists } from './payment-lists';
 import { PaymentsAlone } from './payments-alone';
 import { PeopleController } from './people.controller';
 import { ProbeCalls } from './probe-calls';
@@ -45,6 +46,7 @@ import { UnitCheck } from './unit-check';
     HookService,
     KillSwitch,
     Onboarding,
+    PaymentLists,
     PaymentsAlone,
     ProbeCalls,
     UnitCheck,

@@ -63,6 +63,14 @@ export class FaultsInARow {
     return { read, times: count, sinceMs: firstMs, momentsLeft, nextMs: momentMs + apartMs, apartMs };
   }
 
+  /** What is left of a fault that fails alike with others in a row: once these last, until it is met at a second moment. */
+  withRow(fault: FailsInARow, row: FailsInARow): FailsInARow {
+    const momentsLeft = Math.max(row.momentsLeft, this.isRepeated(fault.read) ? 0 : 1);
+    if (momentsLeft >= fault.momentsLeft) return fault;
+    const nextMs = row.momentsLeft === 0 ? fault.nextMs : Math.max(fault.nextMs, row.nextMs);
+    return { ...fault, momentsLeft, nextMs };
+  }
+
   private forgetOld(nowMs: number): void {
     for (const [read, { lastMs }] of this.faults) {
       if (nowMs - lastMs <= IN_A_ROW_MS) return;

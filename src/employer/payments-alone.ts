@@ -3,6 +3,7 @@ import {
   BankClientError,
   BankError,
   BankUnreachable,
+  type FailsInARow,
   isAnswerUnusable,
   isBankError,
   isHidden,
@@ -29,8 +30,8 @@ interface Pass {
   bankInstructionId: string;
   /** How many failed alike with none shown between them, by the name that such a row is counted by. */
   alike: Map<string, number>;
-  /** The names of the rows that were as long as to be counted. */
-  rows: Set<string>;
+  /** How the rows that were as long as to be counted were met so far, by their names. */
+  rows: Map<string, FailsInARow>;
   /** How many were shown in no way one after the other, but for those not found. */
   unshown: number;
 }
@@ -94,7 +95,7 @@ export class PaymentsAlone {
   ): Promise<PaymentsRead & { refused?: BankClientError }> {
     const { bankInstructionId, isSought, fewTell = false } = instruction;
     const [most, isEach] = [isSought ? MOST_IN_VAIN : 1, isSought !== undefined && !fewTell];
-    const pass: Pass = { bankInstructionId, alike: new Map(), rows: new Set(), unshown: 0 };
+    const pass: Pass = { bankInstructionId, alike: new Map(), rows: new Map(), unshown: 0 };
     const inTurn = this.inTurn(instruction, isSought && this.waitedFrom.get(bankInstructionId));
     const found: BankPayment[] = [];
     let inVain = 0;
@@ -156,19 +157,21 @@ export class PaymentsAlone {
     pass.alike.set(name, alike);
     if (alike === MOST_IN_VAIN) this.addRow(pass, name);
     const isOfRow = this.isOfLastingRow(pass, read) && this.faults.isRepeated(nameOf(ids));
-    return !isOfRow && !read.isForGood;
+    if (isOfRow || read.isForGood) return false;
+    const row = alike < MOST_IN_VAIN ? undefined : pass.rows.get(name);
+    if (row && read.inARow) read.inARow = this.faults.withRow(read.inARow, row);
+    return true;
   }
 
   private addRow({ bankInstructionId, rows }: Pass, name: string): void {
-    this.faults.add(name);
-    rows.add(name);
+    rows.set(name, this.faults.add(name));
     this.rows.set(bankInstructionId, (this.rows.get(bankInstructionId) ?? new Set()).add(name));
   }
 
   /** Rows that were not met in a pass begin anew. */
   private endRows({ bankInstructionId, rows }: Pass): void {
     for (const name of this.rows.get(bankInstructionId) ?? []) if (!rows.has(name)) this.faults.end(name);
-    if (rows.size > 0) this.rows.set(bankInstructionId, rows);
+    if (rows.size > 0) this.rows.set(bankInstructionId, new Set(rows.keys()));
     else this.rows.delete(bankInstructionId);
   }
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { isHiddenForGood, readEach, unless } from '../bank/errors';
 import type { BankPayment } from '../bank/records';
+import { Clock } from '../config/clock';
 import { Database, EmployerTransaction } from '../database/database';
 import {
   isLeftBeforeTaken,
@@ -16,6 +17,7 @@ import { readToDecide } from '../employer/bank-problem';
 import { BankReads } from '../employer/bank-reads';
 import { DECIDED, type InstructionAtBank } from '../employer/instruction-at-bank';
 import { EmployerAccount } from '../employer/employer.entity';
+import { ReadsInParts } from '../employer/reads-in-parts';
 import { messageIdOf, namesOf } from './message-id';
 import { EndedInstruction, EndedPayment, instructionsOf } from './replaced.store';
 
@@ -44,28 +46,40 @@ export interface SecondReading {
   unseen: UnseenPayment[];
 }
 
+/** How all instructions are read, each so. */
+type ReadAll = (
+  all: readonly EndedInstruction[],
+  read: (one: EndedInstruction) => Promise<SecondReading>,
+) => Promise<SecondReading[]>;
+
 /**
  * Reads at the bank again what is to be paid by other payments, before anything is (protocol: before any repay the bank
  * is read again). Nothing is stored: whoever asked decides what follows.
  */
 @Injectable()
 export class SecondLook {
+  private readonly inParts: ReadsInParts<EndedInstruction, SecondReading>;
+
   constructor(
     private readonly database: Database,
     private readonly reads: BankReads,
-  ) {}
+    clock: Clock,
+  ) {
+    this.inParts = new ReadsInParts(clock);
+  }
 
   /** @throws BankClientError while the bank cannot be read */
   async at(
     employerId: string,
     find: (tx: EmployerTransaction) => Promise<EndedInstruction[]>,
+    readAll: ReadAll = readEach,
   ): Promise<SecondReading> {
     const { instructions, accounts } = await this.database.inEmployer(employerId, async (tx) => {
       const found = await find(tx);
       const own = found.length === 0 ? [] : await tx.manager.findBy(EmployerAccount, { employerId });
       return { instructions: found, accounts: new Map(own.map((account) => [account.id, account])) };
     });
-    const readings = await readEach(instructions, async (instruction) => {
+    const readings = await readAll(instructions, async (instruction) => {
       const account = accounts.get(instruction.accountId);
       if (!account) throw new Error('an instruction has no account');
       // What is hidden is no fault of the access by which everybody else is paid.
@@ -77,9 +91,18 @@ export class SecondLook {
     };
   }
 
-  /** As `at`, of some payments, for a person who decides on it. @throws Problem 503 BANK_UNREADABLE */
+  /**
+   * As `at`, of some payments, for a person who decides on it: what one request has no time for is read by the next.
+   * @throws Problem 503 BANK_UNREADABLE
+   */
   ofPayments(employerId: string, paymentIds: readonly string[]): Promise<SecondReading> {
-    return readToDecide(() => this.at(employerId, (tx) => instructionsOf(tx, paymentIds)));
+    return readToDecide(() =>
+      this.at(
+        employerId,
+        (tx) => instructionsOf(tx, paymentIds),
+        (all, read) => this.inParts.each(all, read),
+      ),
+    );
   }
 
   private read(account: EmployerAccount, instruction: EndedInstruction): Promise<SecondReading> {

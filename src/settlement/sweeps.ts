@@ -2,7 +2,7 @@ import type { ContractDrift } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { isIncoming, isUnmarked, namesIn, type PaymentMarks } from '../bank/payment-marks';
 import type { BankPayment } from '../bank/records';
-import { CLOCK_MARGIN_MS } from '../employer/bank-reads';
+import { CLOCK_MARGIN_MS } from '../employer/payment-lists';
 import type { InstructionAtBank } from '../employer/instruction-at-bank';
 import { readMessageId } from '../pay-run/message-id';
 

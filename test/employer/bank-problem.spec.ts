@@ -1,22 +1,35 @@
 import { type BankClientError, BankError, NotAllowed, RateLimited } from '../../src/bank/errors';
 import { readToDecide } from '../../src/employer/bank-problem';
+import type { EmployerAccount } from '../../src/employer/employer.entity';
+import { DECIDED } from '../../src/employer/instruction-at-bank';
+import type { FaultsInARow } from '../../src/employer/faults-in-a-row';
+import type { Problem } from '../../src/http/problem';
 import { MovedClock } from '../support/payroll';
-import { faultsOf } from '../support/reads-of';
+import { faultsOf, readsOf } from '../support/reads-of';
 
-/** What is told of a read that fails at these seconds after 10:00, at a service that is patient for ten minutes. */
-async function toldAt(seconds: readonly number[], error: BankClientError): Promise<string[]> {
+type Read = () => Promise<unknown>;
+
+/** What is told of a read at these seconds after 10:00, at a service that is patient for ten minutes; undefined once it is read. */
+async function toldOf(
+  seconds: readonly number[],
+  readBy: (faults: FaultsInARow) => Read,
+): Promise<(string | undefined)[]> {
   const clock = new MovedClock();
   const now = jest.spyOn(clock, 'now');
-  const faults = faultsOf(clock, 600_000);
-  const told: string[] = [];
+  const read = readBy(faultsOf(clock, 600_000));
+  const told: (string | undefined)[] = [];
   for (const second of seconds) {
     // To the millisecond: a clock that is moved goes on by itself.
     now.mockReturnValue(new Date(Date.UTC(2026, 10, 27, 10) + second * 1_000));
-    const read = () => faults.counting('payments of 4711', () => Promise.reject(error));
-    await readToDecide(read).catch(({ detail }: { detail: string }) => told.push(detail));
+    const detail = await readToDecide(read).catch((problem: Problem) => problem.detail);
+    told.push(typeof detail === 'string' ? detail : undefined);
   }
   return told;
 }
+
+/** The same, of one that fails so. */
+const toldAt = (seconds: readonly number[], error: BankClientError) =>
+  toldOf(seconds, (faults) => () => faults.counting('payments of 4711', () => Promise.reject(error)));
 
 describe('a person whose decision waits for a read of the bank', () => {
   const raw = { raw: '' };
@@ -41,6 +54,32 @@ describe('a person whose decision waits for a read of the bank', () => {
     );
     const [hidden] = await toldAt([0], new NotAllowed(403, raw));
     expect(hidden).toBe(`The bank could not be read: The bank answered 403.${last}`);
+  });
+
+  it('is told of one more moment where many payments fail alike, those behind the first few for the first time', async () => {
+    const bankIds = Array.from({ length: 40 }, (_, n) => [String(901 + n)] as const);
+    const at = { bankInstructionId: '4711', createdAt: new Date(), bankIds, isNamedBy: () => false };
+    const account = { reads: ['PAYMENT'] } as unknown as EmployerAccount;
+    const readAll = (faults: FaultsInARow) => {
+      const getPayment = () => Promise.reject(new BankError(409, raw));
+      const reads = readsOf({ getPayment }, faults);
+      return () => reads.read(account, { ...at, ...DECIDED });
+    };
+    const told = await toldOf([0, 150, 300, 450, 600, 700, 750], readAll);
+    expect(told[3]).toContain('This read (payment 901) has failed 4 times in a row');
+    expect(told[3]).toContain(
+      'Try again from 2026-11-27T10:10:00Z on: it is waited for until it has failed at one more moment',
+    );
+    for (const [nth, times] of [
+      [4, 'once'],
+      [5, '2 times in a row'],
+    ] as const) {
+      expect(told[nth]).toContain(`This read (payment 906) has failed ${times}, since 2026-11-27T10:10:00Z.`);
+      expect(told[nth]).toContain(
+        'Try again from 2026-11-27T10:12:30Z on: it is waited for until it has failed at one more moment, each at least 150 seconds after the one before, until about 2026-11-27T10:12:30Z; then',
+      );
+    }
+    expect(told[6]).toBeUndefined();
   });
 
   it('is told to try again where nothing says that it lasts', async () => {

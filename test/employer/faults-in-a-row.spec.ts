@@ -51,6 +51,38 @@ describe('a read that fails again and again', () => {
     expect(['payment 5', 'payment 8', 'a list'].map((read) => faults.of(read))).toEqual([0, 1, 9]);
   });
 
+  it('that fails alike with others in a row is waited for as long as that row, and once more at least', () => {
+    const clock = new MovedClock();
+    const now = jest.spyOn(clock, 'now');
+    const faults = faultsOf(clock, 10 * MINUTE_MS);
+    const addAt = (minute: number, ...reads: string[]) => {
+      now.mockReturnValue(new Date(minute * MINUTE_MS));
+      return reads.map((read) => faults.add(read));
+    };
+    const leftAt = (minute: number, ofPayment = true) => {
+      const [row, payment] = addAt(minute, 'a row', ...(ofPayment ? ['a payment'] : []));
+      if (!row || !payment) return undefined;
+      const { momentsLeft, nextMs } = faults.withRow(payment, row);
+      return [momentsLeft, nextMs / MINUTE_MS];
+    };
+    expect(leftAt(0, false)).toBeUndefined();
+    expect(leftAt(2)).toEqual([4, 4.5]);
+    expect(leftAt(2.5, false)).toBeUndefined();
+    expect(leftAt(3)).toEqual([3, 5]);
+    expect([leftAt(5), leftAt(7.5), leftAt(10)]).toEqual([
+      [2, 7.5],
+      [1, 10],
+      [0, 12.5],
+    ]);
+    addAt(10, 'another');
+    const [row, another] = addAt(11, 'a row', 'another');
+    expect(faults.withRow(another!, row!)).toMatchObject({
+      times: 2,
+      momentsLeft: 1,
+      nextMs: 12.5 * MINUTE_MS,
+    });
+  });
+
   it('is told by how often it failed, whenever that was', () => {
     const faults = faultsOf(new MovedClock(), DAY_MS);
     for (let n = 0; n < 3; n += 1) faults.add('a list');

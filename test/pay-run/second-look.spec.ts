@@ -8,6 +8,7 @@ import {
   Unauthorised,
 } from '../../src/bank/errors';
 import type { BankGateway } from '../../src/bank/gateway';
+import { Clock } from '../../src/config/clock';
 import type { Database } from '../../src/database/database';
 import type { EndedInstruction } from '../../src/pay-run/replaced.store';
 import { SecondLook } from '../../src/pay-run/second-look';
@@ -55,7 +56,7 @@ function lookAgainWith(gateway: BankGateway, asked: EndedInstruction | EndedInst
     inEmployer: (_id: string, work: (tx: unknown) => unknown) =>
       work({ manager: { findBy: () => Promise.resolve([account]) } }),
   } as unknown as Database;
-  const look = new SecondLook(database, readsOf(gateway));
+  const look = new SecondLook(database, readsOf(gateway), new Clock());
   return () => look.at('employer', () => Promise.resolve([asked].flat()));
 }
 

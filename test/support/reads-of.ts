@@ -3,6 +3,7 @@ import { Clock } from '../../src/config/clock';
 import type { BankLists } from '../../src/database/bank-lists';
 import { BankReads } from '../../src/employer/bank-reads';
 import { FaultsInARow } from '../../src/employer/faults-in-a-row';
+import { PaymentLists } from '../../src/employer/payment-lists';
 import { PaymentsAlone } from '../../src/employer/payments-alone';
 
 /** Faults of reads, of which a few in a row are for good at once unless a test moves the clock. */
@@ -19,5 +20,6 @@ export function readsOf(
   const bank = gateway as unknown as BankGateway;
   const remember = () => Promise.resolve();
   const lists = { remember, rememberLacking } as unknown as BankLists;
-  return new BankReads(bank, new PaymentsAlone(bank, faults), lists, new Clock(), faults);
+  const shown = new PaymentLists(bank, lists, new Clock(), faults);
+  return new BankReads(bank, new PaymentsAlone(bank, faults), shown, faults);
 }

@@ -1,0 +1,138 @@
+import { Injectable } from '@nestjs/common';
+import { isRequestRefused } from '../bank/errors';
+import { BankGateway } from '../bank/gateway';
+import type { ListSize } from '../bank/pager';
+import { isIncoming } from '../bank/payment-marks';
+import type { BankPayment } from '../bank/records';
+import { Clock } from '../config/clock';
+import { BankList, BankLists } from '../database/bank-lists';
+import { DAY_MS, HOUR_MS } from '../domain/durations';
+import { BankRead, EmployerAccount } from './employer.entity';
+import { FaultsInARow } from './faults-in-a-row';
+import { type InstructionAtBank, knownTo, mayBeOf } from './instruction-at-bank';
+
+/** A list that may show the payments of an instruction, and the name by which its faults are counted. */
+interface List {
+  list: BankList;
+  name: string;
+  read: () => Promise<BankPayment[]>;
+}
+
+/** How many payments an instruction says that it has; undefined where that is not shown. */
+type Count = () => Promise<number | undefined>;
+
+/** The bank's clock and ours may differ: a day covers any error of either and costs some pages at most. */
+export const CLOCK_MARGIN_MS = DAY_MS;
+
+/** What did not change is written down again after so long: it is believed for a day. */
+const TELL_AGAIN_MS = HOUR_MS;
+
+/** The lists of the bank that show payments of an instruction: its own, and the general one. */
+@Injectable()
+export class PaymentLists {
+  private readonly told = new Map<BankList, { what: string; atMs: number }>();
+  private readonly lackedAtMs = new Map<BankList, number>();
+
+  constructor(
+    private readonly gateway: BankGateway,
+    private readonly lists: BankLists,
+    private readonly clock: Clock,
+    private readonly faults: FaultsInARow,
+  ) {}
+
+  /** The lists that may be read, that of the instruction first; each fails by its own name. @param count as of `own` */
+  of(account: EmployerAccount, asked: InstructionAtBank, count: Count): List[] {
+    const own: List = {
+      list: 'INSTRUCTION_PAYMENTS',
+      name: listOf(asked.bankInstructionId),
+      read: () => this.own(asked, count),
+    };
+    const name = generalFor(asked);
+    const general: List = {
+      list: 'PAYMENTS',
+      name,
+      read: () => this.faults.counting(name, () => this.fromGeneralList(asked)),
+    };
+    return [
+      ...(may(account, 'INSTRUCTION_PAYMENTS') ? [own] : []),
+      ...(may(account, 'PAYMENT_LIST') ? [general] : []),
+    ];
+  }
+
+  /** The payments that the list of the instruction itself shows. @param count of them, by the instruction @throws BankClientError */
+  async own(
+    { bankInstructionId, bankIds, onIncoming, onShown }: InstructionAtBank,
+    count: Count,
+  ): Promise<BankPayment[]> {
+    const sizes: ListSize[] = [];
+    const found = await this.faults.counting(listOf(bankInstructionId), () =>
+      collect(this.gateway.listInstructionPayments(bankInstructionId, (size) => sizes.push(size), count)),
+    );
+    await this.remember('INSTRUCTION_PAYMENTS', sizes);
+    const known = knownTo(bankIds);
+    const ours = found.filter((payment) => {
+      if (!isIncoming(payment, known)) return true;
+      onIncoming?.({ ...payment, creditorIban: payment.iban });
+      return false;
+    });
+    if (ours.length > 0) onShown?.('own-list');
+    return ours;
+  }
+
+  private async fromGeneralList(instruction: InstructionAtBank): Promise<BankPayment[]> {
+    const isOurs = mayBeOf(instruction);
+    const from = new Date(instruction.createdAt.getTime() - CLOCK_MARGIN_MS);
+    const sizes: ListSize[] = [];
+    const listed = async (filter: { from?: string }): Promise<BankPayment[]> =>
+      collect(this.gateway.listPayments(filter, isOurs, (size) => sizes.push(size)));
+    const found = await listed({ from: from.toISOString() }).catch((error: unknown) => {
+      // A bank may refuse to begin its list anywhere: then all of it is read, as far as the pager goes.
+      if (isRequestRefused(error)) return listed({});
+      throw error;
+    });
+    // That of an older instruction reaches further back than those of a run that is sent will.
+    const recent = this.clock.now().getTime() - from.getTime() < 2 * CLOCK_MARGIN_MS;
+    if (recent) await this.remember('PAYMENTS', sizes);
+    return found.filter(isOurs);
+  }
+
+  /** That a list was seen to lack what another read shows, once an hour. */
+  async rememberLacking(list: BankList): Promise<void> {
+    const nowMs = this.clock.now().getTime();
+    if (nowMs - (this.lackedAtMs.get(list) ?? 0) <= TELL_AGAIN_MS) return;
+    await this.lists.rememberLacking(list);
+    this.lackedAtMs.set(list, nowMs);
+  }
+
+  /** Of a list read over and over only what is new: its rows, or the rows of a full page of it. */
+  private async remember(list: BankList, sizes: readonly ListSize[]): Promise<void> {
+    for (const size of sizes) {
+      const told = list === 'PAYMENTS' ? `${size.rows} ${size.pageRows}` : String(size.pageRows);
+      const stale = this.clock.now().getTime() - (this.told.get(list)?.atMs ?? 0) > TELL_AGAIN_MS;
+      if (this.told.get(list)?.what === told && !stale) continue;
+      await this.lists.remember(list, size);
+      this.told.set(list, { what: told, atMs: this.clock.now().getTime() });
+    }
+  }
+}
+
+/** By which name faults of an instruction's own list are counted. */
+export function listOf(bankInstructionId: string): string {
+  return `payments of ${bankInstructionId}`;
+}
+
+/** The same of the general list: how far back it is read depends on the instruction, and so whether it fails. */
+export function generalFor({ bankInstructionId }: InstructionAtBank): string {
+  return `general list for ${bankInstructionId}`;
+}
+
+/** Whether the bank was found to allow a read for an account. */
+export function may(account: EmployerAccount, read: BankRead): boolean {
+  return account.reads.includes(read);
+}
+
+async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}

@@ -1,0 +1,111 @@
+import { BankClientError, BankError, BankUnreachable, ReadInPart } from '../../src/bank/errors';
+import { ReadsInParts } from '../../src/employer/reads-in-parts';
+import { MovedClock } from '../support/payroll';
+import { faultsOf } from '../support/reads-of';
+
+const MINUTE_MS = 60_000;
+const PATIENCE_MS = 10 * MINUTE_MS;
+const refused = new BankError(409, { raw: '' });
+const unanswered = new BankUnreachable('total-timeout', true);
+const range = (n: number) => Array.from({ length: n }, (_, id) => ({ id }));
+
+/** Requests of one process for the same instructions, each read of which takes so long, or fails until it does for good. */
+function requestsFor(all: readonly { id: number }[], takesMs: number, failing = new Map<number, Error>()) {
+  const clock = new MovedClock();
+  const faults = faultsOf(clock, PATIENCE_MS);
+  const inParts = new ReadsInParts<{ id: number }, string>(clock);
+  const reads: number[] = [];
+  const read = async ({ id }: { id: number }): Promise<string> => {
+    reads.push(id);
+    clock.offsetMs += takesMs;
+    const failure = failing.get(id);
+    if (!failure) return `shown ${id}`;
+    // Each failure is an error of its own, as of a call.
+    const error: BankClientError = Object.assign(Object.create(failure) as BankClientError, {});
+    return faults
+      .counting(`instruction ${id}`, () => Promise.reject(error))
+      .catch(() => {
+        if (error.isForGood) return `hidden ${id}`;
+        throw error;
+      });
+  };
+  const request = (some = all) => inParts.each(some, read);
+  return { clock, reads, request };
+}
+
+/** Asks until it is answered, each time when it is told to. @returns the answer, and how often it was asked for */
+async function askedUntilAnswered({ clock, request }: ReturnType<typeof requestsFor>) {
+  for (let asked = 1; asked < 1_000; asked += 1) {
+    const answer = await request().catch((error: unknown) => error);
+    if (Array.isArray(answer)) return { answer: answer as string[], asked };
+    if (!(answer instanceof BankClientError)) throw answer;
+    if (answer.inARow) clock.set(new Date(Math.max(answer.inARow.nextMs, clock.now().getTime())));
+  }
+  throw new Error('it does not end');
+}
+
+describe('the reads that a person’s decision rests on', () => {
+  it('are all made by one request where they take no longer', async () => {
+    const { request, reads } = requestsFor(range(3), 5_000);
+    expect(await request()).toEqual(['shown 0', 'shown 1', 'shown 2']);
+    expect(await request()).toHaveLength(3);
+    expect(reads).toEqual([0, 1, 2, 0, 1, 2]);
+  });
+
+  it('are made once each by as many requests as they take, in the order they have', async () => {
+    const requests = requestsFor(range(9), 15_000);
+    const { answer, asked } = await askedUntilAnswered(requests);
+    expect(answer).toEqual(range(9).map(({ id }) => `shown ${id}`));
+    expect(asked).toBe(5);
+    expect(requests.reads).toEqual(range(9).map(({ id }) => id));
+  });
+
+  it('go on with one each time, where each takes longer than a request may', async () => {
+    const { asked } = await askedUntilAnswered(requestsFor(range(9), 45_000));
+    expect(asked).toBe(9);
+  });
+
+  it('say how many were made', async () => {
+    const { request } = requestsFor(range(9), 15_000);
+    for (const made of [2, 4])
+      await expect(request()).rejects.toMatchObject({
+        constructor: ReadInPart,
+        message: `of 9 customer instructions ${made} were read in the time that one request may take`,
+      });
+  });
+
+  it.each([
+    ['at one time where it refuses them', refused, 3_000, 5],
+    ['at one time where it refuses them slowly', refused, 25_000, 30],
+    ['each after the other where it does not answer', unanswered, 25_000, 30],
+  ])('end where the bank fails for good in each: %s', async (_, failure, takesMs, most) => {
+    const all = range(6);
+    const failing = new Map(all.map(({ id }) => [id, failure]));
+    const requests = requestsFor(all, takesMs, failing);
+    const { answer, asked } = await askedUntilAnswered(requests);
+    expect(answer).toEqual(all.map(({ id }) => `hidden ${id}`));
+    expect(asked).toBeLessThanOrEqual(most);
+  });
+
+  it('end where some are shown slowly, others refused, and others not answered', async () => {
+    const all = range(12);
+    const failing = new Map<number, Error>([2, 5, 8].map((id) => [id, refused]));
+    for (const id of [3, 11]) failing.set(id, unanswered);
+    const { answer, asked } = await askedUntilAnswered(requestsFor(all, 25_000, failing));
+    expect(answer.map((one) => one.startsWith('hidden'))).toEqual(all.map(({ id }) => failing.has(id)));
+    // All of them five times, and four times more what is waited for by itself.
+    expect(asked).toBeLessThanOrEqual(5 * all.length + 4 * 2);
+  });
+
+  it('begin anew once nobody asked for ten minutes, and of what has changed in the record', async () => {
+    const { clock, reads, request } = requestsFor(range(3), 15_000);
+    await request().catch(() => undefined);
+    await request([...range(2), { id: 2, status: 'moved' } as { id: number }]);
+    expect(reads.splice(0)).toEqual([0, 1, 2]);
+    await request().catch(() => undefined);
+    clock.offsetMs += 11 * MINUTE_MS;
+    await request().catch(() => undefined);
+    await request([{ id: 0, status: 'moved' } as { id: number }, ...range(3).slice(1)]);
+    expect(reads).toEqual([0, 1, 0, 1, 0, 2]);
+  });
+});

@@ -1,0 +1,63 @@
+import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
+import { BankReads } from '../../src/employer/bank-reads';
+import { execute } from '../support/database';
+import { eventually } from '../support/eventually';
+import { payFile, payRows } from '../support/pay-rows';
+import { Payroll } from '../support/payroll';
+
+let payroll: Payroll;
+afterEach(() => payroll.close());
+
+const UNPAID = ['fails', 'rejected', 'routingFails'].map(
+  (effect) => MAGIC_CREDITORS.find((one) => one.effect === effect)!.iban,
+);
+
+/** A run of as many instructions as payments, each of which ended unpaid. */
+async function unpaid(): Promise<string> {
+  payroll = await Payroll.start({ rowsPerInstruction: 1, settings: { FOLLOW_DELAYS_MS: '600000' } });
+  const rows = payRows(UNPAID.length).map((row, n) => ({ ...row, iban: UNPAID[n]! }));
+  const id = await payroll.paid(payFile(rows));
+  await eventually(async () => {
+    await execute(
+      payroll.database.superuserUrl,
+      `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`,
+    );
+    return (await payroll.run(id)).status === 'FAILED';
+  }, 30_000);
+  await payroll.letRest('FOLLOW');
+  return id;
+}
+
+/** Has each read of an instruction's payments take so long. @returns which were read so */
+function readsTake(ms: number): string[] {
+  const reads = payroll.services[0]!.app.get(BankReads);
+  const { read } = reads;
+  const asked: string[] = [];
+  jest.spyOn(reads, 'read').mockImplementation((account, instruction) => {
+    asked.push(instruction.bankInstructionId);
+    payroll.clock.offsetMs += ms;
+    return read.call(reads, account, instruction);
+  });
+  return asked;
+}
+
+describe('a successor of many old instructions, at a bank that is slow to show them', () => {
+  it('is answered before a proxy gives up, and is made by asking again, which reads each of them once', async () => {
+    const parent = await unpaid();
+    const asked = readsTake(15_000);
+    const successor = () =>
+      payroll.as('preparer').post(payroll.path(`/pay-runs/${parent}/successor`), {
+        executionDate: payroll.executionDate(),
+        submitAt: payroll.clock.now().toISOString(),
+      });
+    const first = await successor();
+    expect([first.status, first.data.code]).toEqual([503, 'BANK_UNREADABLE']);
+    expect(first.data.detail).toBe(
+      'The bank could not be read: of 3 customer instructions 2 were read in the time that one request may take. Ask again now, within 10 minutes: it goes on with the others.',
+    );
+    expect(first.headers['retry-after']).toBe('5');
+    expect(asked).toHaveLength(2);
+    expect((await successor()).status).toBe(201);
+    expect([asked.length, new Set(asked).size]).toEqual([3, 3]);
+  });
+});
