@@ -6,7 +6,7 @@ import { AttentionAction as Action, AttentionKind } from './attention-words';
 export interface AskedRecord {
   id: string;
   minor: string;
-  /** Of money that came in: the row it names, where that was settled and kept at the time; null where it names none. */
+  /** Of money that came in: the row it names; null where it names none. Absent where only what was kept was written down. */
   row?: number | null;
 }
 

@@ -90,6 +90,8 @@ export async function raise(tx: EmployerTransaction, alarm: Alarm): Promise<void
       records: alarm.records ?? null,
       beyondPayments: alarm.beyond?.count ?? null,
       beyondMinor: alarm.beyond?.totalMinor ?? null,
+      // What the same work found before was there before it was asked about.
+      openedAt: () => 'clock_timestamp()',
     })
     .orIgnore()
     .updateEntity(false)

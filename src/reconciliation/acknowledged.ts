@@ -3,6 +3,7 @@ import { sumMinor } from '../domain/money';
 import { CountAndSum } from '../domain/reconciliation';
 import type { AskedRecord } from '../pay-run/attention.entity';
 import type { AttentionKind } from '../pay-run/attention-words';
+import { Asked, broughtBack, microseconds, Returned, returnedOf } from '../pay-run/came-back';
 import { Shown, toldOnce } from './told-once';
 
 /** What moved besides the rows of a run, as attention tells it, and what a report calls it. */
@@ -51,7 +52,7 @@ interface Row {
   instruction_id: string | null;
   subject_id: string;
   attention_id: string;
-  opened_at: Date;
+  asked_at: string;
   kind: BesideTheRows;
   happened: string;
   bank_words: string | null;
@@ -69,7 +70,7 @@ interface Row {
   records: AskedRecord[] | null;
 }
 
-/** A decision, with what no later one tells of. */
+/** A decision, with what of it counts. */
 interface Counting extends Shown {
   row: Row;
 }
@@ -85,7 +86,7 @@ export async function acknowledgedOf(
   payRunIds: readonly string[],
 ): Promise<Acknowledged[]> {
   const rows = await tx.query<Row>(
-    `SELECT a.pay_run_id, a.instruction_id, a.subject_id, a.id AS attention_id, a.opened_at, a.kind, a.happened, a.bank_words, d.reason, d.evidence,
+    `SELECT a.pay_run_id, a.instruction_id, a.subject_id, a.id AS attention_id, ${microseconds('a.opened_at')} AS asked_at, a.kind, a.happened, a.bank_words, d.reason, d.evidence,
        d.proposed_by, one.name AS proposed_by_name, d.confirmed_by, other.name AS confirmed_by_name, d.confirmed_at,
        coalesce(a.beyond_payments, a.payments) AS payments, coalesce(a.beyond_minor, a.amount_minor) AS amount_minor,
        a.records, coalesce(approved.payments, 0) AS approved_payments, coalesce(approved.minor, 0) AS approved_minor
@@ -106,99 +107,39 @@ export async function acknowledgedOf(
      ORDER BY d.confirmed_at, a.id`,
     [tx.employerId, payRunIds, KINDS_BESIDE],
   );
-  const cameBack = await cameBackOf(tx, payRunIds, namedIn(rows));
+  const decided = leftToTell(rows.reverse());
+  const cameIn = decided.filter(({ row }) => row.kind === 'POSSIBLE_RETURN').flatMap(({ left }) => left);
+  const explained = broughtBack(cameIn, await returnedOf(tx, payRunIds));
+  return toldOnce(decided.flatMap((one) => countedOf(one, explained)).reverse()).map(acknowledged);
+}
+
+/** A decision, with the records of it that no later one of the same question tells of; none where they are not kept. */
+interface Decided {
+  row: Row;
+  left: Asked[];
+  isLast: boolean;
+}
+
+/** Of decisions, the last first. */
+function leftToTell(rows: readonly Row[]): Decided[] {
   const told = new Map<string, Set<string>>();
-  const counting: Counting[] = [];
-  for (const row of rows.reverse()) {
-    const key = `${row.kind} ${row.subject_id}`;
-    const later = told.get(key);
-    told.set(key, new Set([...(later ?? []), ...(row.records ?? []).map(({ id }) => id)]));
-    counting.push(...leftOf(row, later, cameBack));
-  }
-  return toldOnce(counting.reverse()).map(acknowledged);
+  return rows.map((row) => {
+    const question = `${row.kind} ${row.subject_id}`;
+    const later = told.get(question);
+    const records = row.records ?? [];
+    told.set(question, new Set([...(later ?? []), ...records.map(({ id }) => id)]));
+    const asked = { instructionId: row.instruction_id, askedAt: BigInt(row.asked_at) };
+    const left = records.filter(({ id }) => later?.has(id) !== true).map((one) => ({ ...one, ...asked }));
+    return { row, left, isLast: later === undefined };
+  });
 }
 
-interface Returned {
-  pay_run_id: string;
-  instruction_id: string;
-  row_no: number;
-  amount_minor: string;
-  returned_at: Date;
-}
-
-/** Payments that came back and explain no record so far. */
-interface CameBack {
-  /** By run and row. */
-  readonly byRow: Map<string, Returned>;
-  /** By instruction and minor units those that no record names, the latest last. */
-  readonly byAmount: Map<string, Returned[]>;
-}
-
-const rowOf = ({ pay_run_id, row_no }: Pick<Returned, 'pay_run_id' | 'row_no'>): string =>
-  `${pay_run_id} ${row_no}`;
-
-/** The payments that some record names, by run and row. */
-function namedIn(rows: readonly Row[]): Set<string> {
-  return new Set(
-    rows.flatMap(({ pay_run_id, records }) =>
-      (records ?? []).flatMap(({ row }) => (row == null ? [] : rowOf({ pay_run_id, row_no: row }))),
-    ),
-  );
-}
-
-async function cameBackOf(
-  tx: EmployerTransaction,
-  payRunIds: readonly string[],
-  named: ReadonlySet<string>,
-): Promise<CameBack> {
-  const returned = await tx.query<Returned>(
-    `SELECT p.pay_run_id, i.id AS instruction_id, p.row_no, p.amount_minor, p.returned_at FROM payment p
-     JOIN planned_instruction l ON l.employer_id = p.employer_id AND l.pay_run_id = p.pay_run_id
-       AND p.row_no BETWEEN l.first_row AND l.last_row
-     JOIN instruction i ON i.employer_id = l.employer_id AND i.planned_instruction_id = l.id
-       AND i.status IN ('SUBMITTED', 'CLOSED')
-     WHERE p.employer_id = $1 AND p.pay_run_id = ANY ($2) AND p.returned_at IS NOT NULL ORDER BY p.returned_at`,
-    [tx.employerId, payRunIds],
-  );
-  const byAmount = new Map<string, Returned[]>();
-  for (const one of returned) {
-    if (named.has(rowOf(one))) continue;
-    const key = `${one.instruction_id} ${one.amount_minor}`;
-    const others = byAmount.get(key);
-    if (others) others.push(one);
-    else byAmount.set(key, [one]);
-  }
-  return { byRow: new Map(returned.map((one) => [rowOf(one), one])), byAmount };
-}
-
-/**
- * Takes the payment that a record is of: the one that it names, or where it names none, one of as much in its instruction
- * that the bank did not show to have come back when people were asked. @returns whether there is one
- */
-function takeGiver({ byRow, byAmount }: CameBack, row: Row, record: AskedRecord): boolean {
-  if (record.row === undefined) return false;
-  if (record.row !== null) {
-    const key = rowOf({ ...row, row_no: record.row });
-    return byRow.get(key)?.amount_minor === record.minor && byRow.delete(key);
-  }
-  const givers = byAmount.get(`${row.instruction_id} ${record.minor}`) ?? [];
-  for (let one = givers.at(-1); one !== undefined && one.returned_at > row.opened_at; one = givers.at(-1)) {
-    givers.pop();
-    if (byRow.delete(rowOf(one))) return true;
-  }
-  return false;
-}
-
-/**
- * What no later decision of the same question tells of, and no payment that came back explains, each one record; of one
- * whose records are not kept, all or nothing.
- */
-function leftOf(row: Row, later: ReadonlySet<string> | undefined, cameBack: CameBack): Counting[] {
-  if (row.records === null)
-    return later === undefined ? [shown(row, row.payments, BigInt(row.amount_minor))] : [];
-  const left = row.records.filter((one) => later?.has(one.id) !== true && !takeGiver(cameBack, row, one));
-  if (left.length === 0 && row.records.length > 0) return [];
-  return [shown(row, left.length, sumMinor(left.map(({ minor }) => BigInt(minor))))];
+/** Each record that no payment that came back explains; of a decision whose records are not kept, all or nothing. */
+function countedOf({ row, left, isLast }: Decided, explained: ReadonlyMap<Asked, Returned>): Counting[] {
+  if (row.records === null) return isLast ? [shown(row, row.payments, BigInt(row.amount_minor))] : [];
+  const counted = left.filter((one) => !explained.has(one));
+  if (counted.length === 0 && row.records.length > 0) return [];
+  return [shown(row, counted.length, sumMinor(counted.map(({ minor }) => BigInt(minor))))];
 }
 
 function shown(row: Row, count: number, amountMinor: bigint): Counting {

@@ -1,23 +1,18 @@
 import { namesIn, type PaymentMarks } from '../bank/payment-marks';
 import { EmployerTransaction } from '../database/database';
-import { isNeverDebited } from '../domain/bank-status';
 import { firstFew } from '../domain/first-few';
 import { formatMoney, isSummed, sumMinor } from '../domain/money';
 import { sameIban } from '../domain/party';
 import { aboutInstruction, type Alarm, clear, raiseNaming } from '../pay-run/attention.store';
+import type { AskedRecord } from '../pay-run/attention.entity';
+import { Asked, broughtBack, microseconds, recordCameBack, Returned, returnedOf } from '../pay-run/came-back';
 import { Instruction } from '../pay-run/instruction.entity';
 import { readMessageId } from '../pay-run/message-id';
 import { FollowedPayment } from './follow-plan';
+import { CameIn, isAsMuch, isKept, namingOf, OfPayment, Recorded, unexplained } from './unexplained-records';
 
 /** Records named in an attention; of more their number is told. */
 const RECORDS_NAMED = 100;
-
-/** What a record of money that came in says of it; absent where it does not. Amounts in minor units. */
-export interface CameIn {
-  rowNo?: number;
-  amountMinor?: bigint;
-  currency?: string;
-}
 
 /**
  * What came in, names an instruction, and went to the account it was paid from. To another account it is the other side of
@@ -37,6 +32,80 @@ export class CameBack {
     const [rowNo] = namesIn(marks).flatMap((name) => readMessageId(name)?.rowNo ?? []);
     this.records.set(record, { rowNo, amountMinor, currency });
   }
+}
+
+/** A record that people are asked about, or decided. */
+interface Told extends Asked {
+  isOpen: boolean;
+}
+
+/** Each record as people were asked about it last, the last first. */
+async function toldOf(tx: EmployerTransaction, { id }: Instruction): Promise<Told[]> {
+  const questions = await tx.query<{ asked_at: string; is_open: boolean; records: AskedRecord[] }>(
+    `SELECT ${microseconds('opened_at')} AS asked_at, resolved_at IS NULL AS is_open, records FROM attention a
+     WHERE employer_id = $1 AND kind = 'POSSIBLE_RETURN' AND subject_id = $2 AND records IS NOT NULL
+       AND (resolved_at IS NULL OR EXISTS (SELECT FROM attention_action d
+         WHERE d.employer_id = $1 AND d.attention_id = a.id AND d.confirmed_at IS NOT NULL))
+     ORDER BY opened_at DESC`,
+    [tx.employerId, id],
+  );
+  const told = new Map<string, Told>();
+  for (const { asked_at: askedAt, is_open: isOpen, records } of questions)
+    for (const one of records)
+      if (!told.has(one.id))
+        told.set(one.id, { ...one, instructionId: id, askedAt: BigInt(askedAt), isOpen });
+  return [...told.values()];
+}
+
+/** In order, the latest last as far as the bank counts its ids up; what names no row of the instruction names none. */
+function shownIn({ records }: CameBack, payments: readonly FollowedPayment[]): Recorded[] {
+  const rows = new Set(payments.map(({ rowNo }) => rowNo));
+  return [...records]
+    .sort(([a], [b]) => a.length - b.length || (a < b ? -1 : 1))
+    .map(([record, one]) => [record, rows.has(one.rowNo ?? 0) ? one : { ...one, rowNo: undefined }]);
+}
+
+/** The payments of the instruction that came back, each with the record that names it, written down where it is new. */
+async function returnedAs(
+  tx: EmployerTransaction,
+  { id, payRunId }: Instruction,
+  told: readonly Asked[],
+  naming: readonly OfPayment[],
+): Promise<Returned[]> {
+  const returned = await returnedOf(tx, [payRunId], id);
+  const names = [
+    ...told.map((one) => ({ ...one, rowNo: one.row })),
+    ...naming.map(([record, cameIn, payment]) => ({
+      id: record,
+      rowNo: payment.rowNo,
+      minor: isAsMuch(cameIn, payment) ? String(payment.amountMinor) : '',
+    })),
+  ];
+  const named = returned.map((one) => {
+    const ofIt = one.cameBackAs === null ? names.filter(({ rowNo }) => rowNo === one.rowNo) : [];
+    const first = ofIt.find(({ minor }) => minor === one.minor) ?? ofIt[0];
+    return { ...one, cameBackAs: one.cameBackAs ?? first?.id ?? null };
+  });
+  await recordCameBack(
+    tx,
+    named.filter(({ cameBackAs }, n) => cameBackAs !== returned[n]?.cameBackAs),
+  );
+  return named;
+}
+
+/** What people are asked about and the read does not show, as it was told. */
+function openUnshown(
+  told: readonly Told[],
+  shown: readonly Recorded[],
+  explained: ReadonlyMap<Asked, Returned>,
+): Recorded[] {
+  const ids = new Set(shown.map(([record]) => record));
+  return told
+    .filter((one) => one.isOpen && !ids.has(one.id) && !explained.has(one))
+    .map(({ id, row, minor }) => {
+      const amountMinor = minor === '0' ? undefined : BigInt(minor);
+      return [id, { rowNo: row ?? undefined, amountMinor, currency: 'EUR' }];
+    });
 }
 
 /** Whether the open question names a record that this read does not show: that it is not shown explains nothing. */
@@ -69,16 +138,41 @@ export async function tellOfPossibleReturns(
   cameBack: CameBack,
 ): Promise<void> {
   if (cameBack.records.size === 0) return;
-  const { records, others } = unexplained(payments, cameBack);
-  if (records.length === 0) {
+  const shown = shownIn(cameBack, payments);
+  const asked = await toldOf(tx, instruction);
+  const returned = await returnedAs(tx, instruction, asked, namingOf({ payments, records: shown }));
+  const { debtorIban } = cameBack;
+  const left = unexplained({ payments, records: shown, asked, returned, debtorIban });
+  if (left.length === 0) {
     if (await isAskedAboutOthers(tx, instruction, cameBack)) return;
     return clear(tx, ['POSSIBLE_RETURN'], instruction.id, 'no payment it could be of is settled and kept');
   }
+  const records = [...left, ...openUnshown(asked, shown, broughtBack(asked, returned))];
+  const others = othersOf(payments, records);
+  const told = new Set(asked.map(({ id }) => id));
+  if (others.length === 0 && left.every(([record]) => told.has(record))) return;
   const named = namesOf(records.map(([record]) => record));
+  const alarm = alarmOf(instruction, payments, records, named);
+  await raiseNaming(tx, alarm, others.length > 0 ? [...named, ANOTHER_AMOUNT] : named);
+}
+
+/** Of records those that bring another amount than the payment they name has. */
+function othersOf(payments: readonly FollowedPayment[], records: readonly Recorded[]): OfPayment[] {
+  return namingOf({ payments, records }).filter(([, cameIn, payment]) => !isAsMuch(cameIn, payment));
+}
+
+/** What people are asked about records. @param named as they are named, of many the first */
+function alarmOf(
+  instruction: Instruction,
+  payments: readonly FollowedPayment[],
+  records: readonly Recorded[],
+  named: readonly string[],
+): Alarm {
+  const others = othersOf(payments, records);
   const hasOther = others.length > 0;
   const paid = new Map(payments.map(({ rowNo, amountMinor }) => [rowNo, amountMinor] as const));
   const unnamed = records.filter(([, { rowNo }]) => rowNo === undefined);
-  const kept = new Set(payments.filter(isKeptAtAll).map(({ rowNo }) => rowNo));
+  const kept = new Set(payments.filter(isKept).map(({ rowNo }) => rowNo));
   const ofKept = records.filter(([, { rowNo = 0 }]) => kept.has(rowNo));
   const otherwise = new Set(others.map(([record]) => record));
   const ofNone = records.filter(
@@ -95,7 +189,7 @@ export async function tellOfPossibleReturns(
   const euros = records.map(([, { amountMinor, rowNo, currency }]) =>
     isSummed(currency) ? (amountMinor ?? paid.get(rowNo ?? 0) ?? 0n) : 0n,
   );
-  const alarm = {
+  return {
     kind: 'POSSIBLE_RETURN',
     ...aboutInstruction(instruction),
     happened:
@@ -105,97 +199,13 @@ export async function tellOfPossibleReturns(
     bankWords: bankWords.length > 0 ? bankWords.slice(0, RECORDS_NAMED).join(' ') : undefined,
     payments: records.length,
     amountMinor: sumMinor(euros),
-    records: records.map(([id, { rowNo = null }], n) => ({
-      id,
-      minor: String(euros[n]),
-      row: rowNo === null || kept.has(rowNo) ? rowNo : undefined,
-    })),
-  } satisfies Alarm;
-  await raiseNaming(tx, alarm, hasOther ? [...named, ANOTHER_AMOUNT] : named);
+    records: records.map(([id, { rowNo = null }], n) => ({ id, minor: String(euros[n]), row: rowNo })),
+  };
 }
 
 const NAMES_SETTLED = 'names payments of it that are settled';
 const NAMES_UNPAID = 'names payments of it of which nothing is left to come back';
 const NAMES_NONE = 'names none of its payments, nor is it what one of them brought back';
-
-type Recorded = [record: string, cameIn: CameIn];
-type OfPayment = [record: string, cameIn: CameIn, payment: FollowedPayment];
-
-/**
- * The records that no payment explains whose money is not kept, and those of them, by the payment they name, that bring
- * another amount than it has.
- */
-function unexplained(
-  payments: readonly FollowedPayment[],
-  { records, debtorIban }: CameBack,
-): { records: Recorded[]; others: OfPayment[] } {
-  const byRow = new Map(payments.map((one) => [one.rowNo, one] as const));
-  const naming = [...records]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .flatMap<OfPayment>(([record, cameIn]) => {
-      const payment = byRow.get(cameIn.rowNo ?? 0);
-      return payment ? [[record, cameIn, payment]] : [];
-    });
-  const others = naming.filter(([, cameIn, payment]) => !mayBe(cameIn, payment));
-  // What is paid to the very account it is paid from comes in there by itself.
-  const isKept = (payment: FollowedPayment): boolean =>
-    isKeptAtAll(payment) && !sameIban(payment.iban, debtorIban);
-  const cameBack = new Set<number>();
-  const isExplained = ([, cameIn, payment]: OfPayment): boolean => {
-    if (isKept(payment) || !mayBe(cameIn, payment) || mayNotComeBack(payment)) return false;
-    if (cameBack.has(payment.rowNo)) return false;
-    cameBack.add(payment.rowNo);
-    return true;
-  };
-  const asked = naming.filter((one) => !isExplained(one));
-  const named = new Set(naming.map(([, , { rowNo }]) => rowNo));
-  const givers = payments.filter((one) => !named.has(one.rowNo) && !isKept(one) && !mayNotComeBack(one));
-  const unnamed = [...records].filter(([, { rowNo }]) => rowNo === undefined);
-  return {
-    records: [
-      ...asked.map(([record, cameIn]): Recorded => [record, cameIn]),
-      ...withoutGiver(unnamed, givers),
-    ],
-    others,
-  };
-}
-
-/** Whether it was paid and has not come back. */
-function isKeptAtAll({ status, returned }: FollowedPayment): boolean {
-  return status === 'SETTLED' && !returned;
-}
-
-/** Whether nothing was taken for it that could come back. */
-function mayNotComeBack({ bankStatus }: FollowedPayment): boolean {
-  return isNeverDebited(bankStatus ?? '');
-}
-
-/** Of records that name no payment those of an amount that fewer payments have whose money may have come back. */
-function withoutGiver(unnamed: readonly Recorded[], givers: readonly FollowedPayment[]): Recorded[] {
-  const left = new Map<string, number>();
-  const count = (key: string, by: number): void => {
-    left.set(key, (left.get(key) ?? 0) + by);
-  };
-  for (const giver of givers) count(amountOf(giver), 1);
-  const silent = unnamed.filter(([, { amountMinor }]) => amountMinor === undefined);
-  const telling = unnamed.filter(([, { amountMinor }]) => amountMinor !== undefined);
-  for (const [, cameIn] of telling) count(amountOf(cameIn), -1);
-  // What does not say its amount may be of any payment that nothing else is of.
-  const spare = givers.length - telling.length;
-  return [
-    ...telling.filter(([, cameIn]) => (left.get(amountOf(cameIn)) ?? 0) < 0),
-    ...(silent.length > spare ? silent : []),
-  ];
-}
-
-function amountOf({ amountMinor, currency }: Pick<CameIn, 'amountMinor' | 'currency'>): string {
-  return `${amountMinor} ${currency}`;
-}
-
-/** Whether it is the amount of a payment, as far as it says. */
-function mayBe({ amountMinor, currency }: CameIn, payment: FollowedPayment): boolean {
-  return amountMinor === undefined || (amountMinor === payment.amountMinor && currency === payment.currency);
-}
 
 /** Not in `happened`, which people read who may not know what one person earns. */
 function wordsOfAmounts([record, { amountMinor, currency }, payment]: OfPayment): string {

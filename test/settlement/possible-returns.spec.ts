@@ -172,7 +172,7 @@ describe('money that came in for payments whose money is not kept', () => {
     ]);
   });
 
-  it('is kept with the settled row that it names, or as what names none, or one that is not kept', async () => {
+  it('is kept with the row that it names, or as what names none', async () => {
     const named = { messageId: payment(1, {}).messageId, amountMinor: 10_000n };
     const ofReturned = { messageId, amountMinor: 19_950n };
     const [told] = await asked([payment(1, {}), returned], named, { amountMinor: 19_950n }, ofReturned);
@@ -180,7 +180,7 @@ describe('money that came in for payments whose money is not kept', () => {
     expect(records).toEqual([
       { id: 'in 0', row: 1, minor: '10000' },
       { id: 'in 1', row: null, minor: '19950' },
-      { id: 'in 2', minor: '19950' },
+      { id: 'in 2', row: 2, minor: '19950' },
     ]);
   });
 
