@@ -83,7 +83,7 @@ function trialOf(fault: string): Omit<Trial, 'meet'> {
     fault,
     assumptions: 'inside',
     short: fault === `${operation} 500-before at the gate`,
-    stand: 'plain',
+    stand: fault.includes('hang') ? 'plain' : 'patient',
     instructions: 1,
   };
 }

@@ -131,6 +131,7 @@ function accessTrials(): Trial[] {
     },
     {
       ...scripted('403 on submit only', true, { operation: 'submit', kind: '403', every: 1 }),
+      stand: 'patient',
       expects: ['SUBMIT_REFUSED'],
     },
     scripted('429 in bursts', true, { operation: '*', kind: '429', every: 3, times: 6, retryAfterS: 1 }),
@@ -151,6 +152,7 @@ function echoTrials(): Trial[] {
       field,
       nth: 2,
     }),
+    stand: 'patient' as const,
     expects: ['ECHO_MISMATCH'] as const,
   }));
 }

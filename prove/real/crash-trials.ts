@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CrashPoint } from '../../src/config/crash-point';
 import { type Row } from '../../test/support/pay-rows';
-import { eventually } from '../../test/support/eventually';
+import { eventually, PATIENCE } from '../../test/support/eventually';
 import { type ServiceProcess } from '../../test/support/payroll';
 import { aim, type Moment } from './moment';
 import { saidAgain } from './said-again';
-import type { Stand } from './stand';
+import { DID_NOT_STRIKE, type Stand } from './stand';
 import { ANSWERS, type Trial } from './trial';
 
 /** A crash point that is passed on the way of every run. */
@@ -63,8 +63,8 @@ const LONG_ONLY: readonly CrashPoint[] = [
 ];
 /** Here it is the first call that is answered so: the second is never sent, or needs no recovery. */
 const FIRST_CALL: readonly CrashPoint[] = ['submit.intended', 'recovery.recorded'];
-/** With the longest of the service's own pauses, on a busy machine. */
-const DIES_WITHIN_MS = 60_000;
+/** With the longest of the service's own pauses, on a quick machine. */
+const DIES_WITHIN_MS = 30_000;
 /** A commit so late finds the process that sent it dead. */
 const LATE_MS = 700;
 
@@ -173,20 +173,25 @@ function inFlight(
     ...(at !== undefined && { instructions: 1 }),
     meet: (stand, rows) =>
       resumed(stand, rows, async (begin) => {
-        const dying = await stand.spawn({ BANK_TIMEOUT_MS: String(2 * DIES_WITHIN_MS) });
+        const dying = await stand.spawn({ BANK_TIMEOUT_MS: String(2 * PATIENCE * DIES_WITHIN_MS) });
         if (at === undefined) await stand.payroll.fault({ operation, kind, nth: 1 });
         else aim(stand, operation, kind, at);
         await begin();
-        await eventually(async () => (await stand.missed()).length === 0, DIES_WITHIN_MS);
+        await eventually(
+          async () => (await stand.missed()).length === 0,
+          DIES_WITHIN_MS,
+          () => `${DID_NOT_STRIKE}: the call is not in flight`,
+        );
         dying.process.kill('SIGKILL');
         await killed(dying);
       }),
   };
 }
 
-/** Waits for the end of a process. @throws where it is not by kill -9, or not within a minute */
-export async function killed({ ended }: ServiceProcess): Promise<void> {
-  const how = await Promise.race([ended, sleep(DIES_WITHIN_MS, 'alive', { ref: false })]);
+/** Waits for the end of a process. @throws where it is not by kill -9, or not in time */
+async function killed({ ended }: ServiceProcess): Promise<void> {
+  const how = await Promise.race([ended, sleep(PATIENCE * DIES_WITHIN_MS, 'alive', { ref: false })]);
+  if (how === 'alive') throw new Error(`${DID_NOT_STRIKE}: nothing was killed`);
   if (how !== 'SIGKILL') throw new Error(`it was to be killed with -9: ${how}`);
 }
 

@@ -108,7 +108,7 @@ async function meet(stand: Stand, trial: Trial, report: Report, time: 'first' | 
     return words.length === 0 && !finding.paidTwice && !finding.paidUnapproved ? 'clean' : 'broken';
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    if (why === DID_NOT_STRIKE && time === 'first') return missed();
+    if (why.startsWith(DID_NOT_STRIKE) && time === 'first') return missed();
     report.breakage(`${trial.fault}: ${why}${stand.lastWords()}`, again);
     return 'broken';
   }

@@ -1,7 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../../test/support/eventually';
 import { DID_NOT_STRIKE, type Stand, SUBMIT_DOUBT_MS } from './stand';
 import { instructionIn, POSTS } from './calls';
 import { meddled, meddleWith, type Trial } from './trial';
+
+/** It is delivered until the bank takes it. */
+const ACCEPTED_WITHIN_MS = 10_000;
 
 /** What comes to the bank that the service did not send, or not twice. */
 export function networkTrials(): Trial[] {
@@ -47,11 +51,14 @@ function lateEffect(fault: string, call: 'add' | 'submit', change?: (body: strin
       };
       const id = await stand.pay(rows);
       await stand.payroll.until(id, ['SETTLED'], 20_000).catch(() => undefined);
+      if (!wasSubmitted(stand, struck)) throw new Error(DID_NOT_STRIKE);
+      await eventually(
+        async () => (await moved(stand)) > before + rows.length,
+        ACCEPTED_WITHIN_MS,
+        () => `${DID_NOT_STRIKE}: the bank accepted nothing after the submit`,
+      );
       // The service looks once more when it has doubted for so long.
       await sleep(SUBMIT_DOUBT_MS + 1_000);
-      if (!wasSubmitted(stand, struck)) throw new Error(DID_NOT_STRIKE);
-      if ((await moved(stand)) <= before + rows.length)
-        throw new Error('the bank accepted nothing after the submit');
       return id;
     },
   };

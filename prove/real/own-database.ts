@@ -1,3 +1,4 @@
+import type { Begun } from '../../test/support/begun';
 import { DatabaseProxy } from '../../test/support/database-proxy';
 import { type OwnServer, startOwnServer } from '../../test/support/own-server';
 
@@ -7,7 +8,10 @@ export interface OwnDatabase {
   proxy: DatabaseProxy;
 }
 
-export async function startOwnDatabase(): Promise<OwnDatabase> {
+export async function startOwnDatabase(begun: Begun): Promise<OwnDatabase> {
   const server = await startOwnServer();
-  return { server, proxy: await DatabaseProxy.start(server.url) };
+  begun(server.drop);
+  const proxy = await DatabaseProxy.start(server.url);
+  begun(() => proxy.stop());
+  return { server, proxy };
 }

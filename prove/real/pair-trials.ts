@@ -35,7 +35,7 @@ export function pairTrials(): Trial[] {
       fault: `${first}, and ${second} ${Math.abs(ms)} ms ${ms < 0 ? 'before' : 'after'} it`,
       assumptions: 'inside',
       short: false,
-      stand: 'plain',
+      stand: 'patient',
       expects,
       meet: (stand, rows) => meet(stand, rows, ms),
     })),

@@ -3,7 +3,7 @@ import { eventually } from '../../test/support/eventually';
 import type { Row } from '../../test/support/pay-rows';
 import { callOf } from './calls';
 import { saidAgain } from './said-again';
-import type { Stand } from './stand';
+import { DID_NOT_STRIKE, type Stand } from './stand';
 import type { Trial } from './trial';
 
 const reason = 'taken back in the proof';
@@ -24,6 +24,7 @@ export function peopleTrials(): Trial[] {
         await stand.payroll.leaveTheLastMinutes();
         const submitAt = new Date(Date.now() + OPENS_MS);
         const id = await stand.pay(rows, { submitAt: submitAt.toISOString() });
+        if (Date.now() > submitAt.getTime()) throw new Error(`${DID_NOT_STRIKE}: sending had opened`);
         await takeBack(stand, rows, 'DELETE', `/pay-runs/${id}/approvals`);
         await sleep(submitAt.getTime() + WOULD_HAVE_MOVED_MS - Date.now());
         const { status } = await stand.payroll.run(id);
@@ -39,7 +40,7 @@ export function peopleTrials(): Trial[] {
         const { isHeld, release } = holdAdds(stand);
         try {
           const id = await stand.pay(rows);
-          await eventually(isHeld, HELD_WITHIN_MS, () => 'no add was held');
+          await eventually(isHeld, HELD_WITHIN_MS, () => `${DID_NOT_STRIKE}: no add was held`);
           const { status } = await stand.payroll.run(id);
           if (status !== 'BUILDING') throw new Error(`the run is ${status}, not being built`);
           await takeBack(stand, rows, 'POST', `/pay-runs/${id}/cancellation`);

@@ -4,7 +4,7 @@ import { select } from '../../test/support/database';
 import { eventually } from '../../test/support/eventually';
 import { cut } from './record';
 import { replicasTrial } from './replicas-trial';
-import type { Stand } from './stand';
+import { DID_NOT_STRIKE, type Stand } from './stand';
 import { stopTrials } from './stop-trials';
 import type { Trial } from './trial';
 
@@ -56,7 +56,7 @@ export function processTrials(): Trial[] {
         await eventually(
           () => AT_WORK.every((status) => connections[status] > 0),
           CUT_WITHIN_MS,
-          () => `so many connections were cut: ${JSON.stringify(connections)}`,
+          () => `${DID_NOT_STRIKE}: so many connections were cut: ${JSON.stringify(connections)}`,
         );
         await stand.payroll.bankClock(new Date(Date.now() + SETTLES_WITHIN_MS));
         return id;

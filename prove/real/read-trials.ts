@@ -33,7 +33,7 @@ function wrongLists(): Trial[] {
       fault: `list with a record ${Object.values(script).join(' in ')} at the ${moment}`,
       assumptions: 'inside' as const,
       short: moment === 'gate',
-      stand: 'plain' as const,
+      stand: 'patient' as const,
       instructions: 1,
       expects,
       meet: (stand: Stand, rows: Parameters<Trial['meet']>[1]) => {
@@ -92,6 +92,7 @@ function statusTrials(): Trial[] {
   return [
     {
       ...meddled('a status nobody documents, for a moment', true, undocumented),
+      stand: 'patient',
       expects: ['UNKNOWN_STATUS'],
     },
     {
@@ -99,7 +100,7 @@ function statusTrials(): Trial[] {
       fault: 'a status nobody documents',
       assumptions: 'inside',
       short: true,
-      stand: 'plain',
+      stand: 'patient',
       meet: async (stand, rows) => {
         stand.proxy.meddle = ({ method, body }) =>
           method === 'GET' && body.includes(SETTLED)
@@ -117,7 +118,7 @@ function statusTrials(): Trial[] {
       fault: 'SETTLED, then FAILED',
       assumptions: 'inside',
       short: true,
-      stand: 'plain',
+      stand: 'patient',
       instructions: 1,
       expects: ['CONTRADICTION'],
       meet: (stand, rows) => {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isPayRunFinal, type PayRunStatus } from '../../src/domain/pay-run';
 import { payFile, payRows, type Row } from '../../test/support/pay-rows';
+import { type Begun, thrice, wholly } from '../../test/support/begun';
 import { eventually, PATIENCE } from '../../test/support/eventually';
 import { freePort, Payroll, type PayrollOptions, type ServiceProcess } from '../../test/support/payroll';
 import { type Finding, wordsOf } from '../table';
@@ -53,8 +54,6 @@ const SETTINGS = {
 const PATIENCE_MS = 30_000;
 /** A run waits so often for the lag bound to pass. */
 const LAGS_OF_A_RUN = 4;
-/** A process that ended while it started is started again, as by whatever keeps it running. */
-const STARTS = 3;
 /** Characters: a stack. */
 const LAST_WORDS = 2_000;
 /** The longest wait of a run before its last read. */
@@ -62,7 +61,7 @@ const STRIKES_WITHIN_MS = 8_000;
 /** So long with an attention open and nothing moving or under way, a run waits for people. */
 const AT_REST_MS = 700;
 const LOOK_MS = 120;
-/** Thrown where a fault that was armed changed nothing. */
+/** Thrown, alone or before its words, where a fault that was armed changed nothing. */
 export const DID_NOT_STRIKE = 'it did not strike';
 
 type RunToApprove = Parameters<Payroll['approve']>[0];
@@ -112,18 +111,26 @@ export class Stand {
   }
 
   /**
+   * Opened again where that fails, as where a port was taken meanwhile.
    * @param options hooked: the bank's webhooks come by way of the relay
    * @param waitsMs how long a run may take to end, and people to decide, on a quick machine
    */
-  static async open(
-    { hooked, ownDatabase, rowsPerInstruction = ROWS_PER_INSTRUCTION, ...options }: StandOptions = {},
-    waitsMs: number = PATIENCE_MS,
+  static open(options: StandOptions = {}, waitsMs: number = PATIENCE_MS): Promise<Stand> {
+    return thrice(() => wholly((begun) => Stand.begin(options, waitsMs, begun)));
+  }
+
+  private static async begin(
+    { hooked, ownDatabase, rowsPerInstruction = ROWS_PER_INSTRUCTION, ...options }: StandOptions,
+    waitsMs: number,
+    begun: Begun,
   ): Promise<Stand> {
     const port = await freePort();
     const proxy = await Proxy.start(`http://127.0.0.1:${port}`);
+    begun(() => proxy.stop());
     const hooks = await Relay.start();
+    begun(() => hooks.stop());
     const settings = { ...SETTINGS, ...options.settings };
-    const own = ownDatabase === true ? await startOwnDatabase() : undefined;
+    const own = ownDatabase === true ? await startOwnDatabase(begun) : undefined;
     // What is made ready here meets no fault, and may take its time on a busy machine: the short waits come after it.
     const payroll = await Payroll.start({
       rowsPerInstruction,
@@ -132,6 +139,7 @@ export class Stand {
       sandbox: { ...options.sandbox, port },
       settings: { BANK_BASE_URL: proxy.url, ...(hooked === true && { PUBLIC_URL: hooks.url }) },
     });
+    begun(() => payroll.close());
     await payroll.stopServices();
     await tellPasses(payroll);
     const patienceMs = PATIENCE * waitsMs + LAGS_OF_A_RUN * Number(settings.BANK_LAG_BOUND_MS);
@@ -141,14 +149,9 @@ export class Stand {
     return stand;
   }
 
-  async spawn(settings: Record<string, string> = {}): Promise<ServiceProcess> {
-    for (let start = 1; ; start += 1) {
-      try {
-        return await this.payroll.spawn({ ...this.settings, ...settings });
-      } catch (error) {
-        if (start === STARTS) throw error;
-      }
-    }
+  /** Started again where it ends while it starts, as by whatever keeps it running. */
+  spawn(settings: Record<string, string> = {}): Promise<ServiceProcess> {
+    return thrice(() => this.payroll.spawn({ ...this.settings, ...settings }));
   }
 
   /** The last words of processes that ended by themselves. */

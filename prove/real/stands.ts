@@ -6,6 +6,8 @@ import type { StandKind } from './trial';
 /** The banks and services that trials and mixtures need. */
 export const STANDS: Readonly<Record<StandKind, StandOptions>> = {
   plain: {},
+  // Its trials turn on one answer, or ask nobody anything, and none hangs: no answer is lost to a busy machine.
+  patient: { settings: { BANK_TIMEOUT_MS: '20000' } },
   // A batch takes its time on a busy machine.
   batches: { rowsPerInstruction: ROWS_IN_BATCHES, settings: { BANK_TIMEOUT_MS: '3000' } },
   // Polling is slow enough for webhooks to matter.

@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CrashPoint } from '../../src/config/crash-point';
 import { select } from '../../test/support/database';
-import { payFile, type Row } from '../../test/support/pay-rows';
+import { type Row } from '../../test/support/pay-rows';
 import { eventually } from '../../test/support/eventually';
 import { type ServiceProcess } from '../../test/support/payroll';
 import { declaredWhileHeld } from './late-submit-trials';
-import { LEASE_MS, type Stand } from './stand';
+import { DID_NOT_STRIKE, LEASE_MS, type Stand } from './stand';
 import type { Trial } from './trial';
 
 /** What a replica holds where it is stopped. */
@@ -90,13 +90,13 @@ async function stoppedAt(
     PAYRUN_CRASH_AT: `${point}:1:SIGSTOP`,
     DATABASE_STATEMENT_MS: String(TRANSACTION_MS),
   });
-  const run = await payroll.uploaded(payFile(rows));
+  const run = await stand.uploaded(rows);
   // The answer may be among what is stopped.
   const approved = stand.approve(run, rows).catch(() => undefined);
   await eventually(
     () => Promise.resolve(isStopped(stopped)),
     STOPS_WITHIN_MS,
-    () => 'it did not stop',
+    () => `${DID_NOT_STRIKE}: it was not stopped`,
   );
   const held = await heldBy(stand, stopped, holds);
   await stand.spawn({ PORT: '0' });

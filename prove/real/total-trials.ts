@@ -65,6 +65,7 @@ function answeredTrial(total: Total, by: number): Trial {
   const isOfGroups = total.endsWith('of the submit');
   return {
     ...meddled(nameOf([total], by), isOfGroups, () => wrongTotal(total, by)),
+    stand: 'patient',
     expects: isOfGroups || by > 0 ? ['TOTAL_MISMATCH_AFTER_SUBMIT'] : [],
   };
 }
@@ -123,7 +124,7 @@ function shownTrial(fault: string, shown: Shown, follows: Follows): Trial {
     fault,
     assumptions: 'inside',
     short: SHORT.includes(fault),
-    stand: 'plain',
+    stand: 'patient',
     instructions: 1,
     meet: async (stand, rows) => {
       const wrong = new WrongReads(stand, shown);

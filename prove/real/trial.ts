@@ -22,6 +22,7 @@ export interface Trial {
 }
 export type StandKind =
   | 'plain'
+  | 'patient'
   | 'batches'
   | 'hooked'
   | 'shifted'

@@ -8,6 +8,7 @@ import { eventually } from '../../test/support/eventually';
 import type { Ledger } from '../../test/support/payroll';
 import { uuidOf } from './record';
 import type { Relay } from './relay';
+import { saidAgain } from './said-again';
 import type { Stand } from './stand';
 import { scripted, type Trial } from './trial';
 
@@ -104,7 +105,7 @@ export function webhookTrials(): Trial[] {
         const id = await stand.pay(rows);
         for (let n = 0; n < 20; n += 1) {
           for (const about of await atBank(stand)) {
-            const { status } = await stand.payroll.deliver(lie(about, n));
+            const { status } = await saidAgain(() => stand.payroll.deliver(lie(about, n)));
             if (status !== 200) throw new Error(`a signed webhook was answered with ${status}`);
           }
           await sleep(50);

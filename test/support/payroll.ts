@@ -29,6 +29,7 @@ import { describeApi } from '../../src/http/openapi';
 import { readId } from '../../src/http/prefixed-id';
 import { People } from '../../src/identity/people.service';
 import { StandingReconciler } from '../../src/reconciliation/standing-reconciler';
+import { Begun, wholly } from './begun';
 import { CRASH_BUILD } from './crash-build';
 import { execute, select, TestDatabase, testDatabase } from './database';
 import { eventually } from './eventually';
@@ -124,10 +125,17 @@ export class Payroll {
     return { payroll, date };
   }
 
-  static async start(options: PayrollOptions = {}): Promise<Payroll> {
+  /** Ends what it has begun where it does not start. */
+  static start(options: PayrollOptions = {}): Promise<Payroll> {
+    return wholly((begun) => Payroll.begin(options, begun));
+  }
+
+  private static async begin(options: PayrollOptions, begun: Begun): Promise<Payroll> {
     const database = options.database ?? (await testDatabase());
+    if (options.database === undefined) begun(database.drop);
     const variants = { ...bankOfThisRun(), ...options.sandbox?.variants };
     const bank = await startSandbox({ stepMs: 0, ...options.sandbox, variants });
+    begun(() => bank.close());
     const clock = options.clock ?? new MovedClock();
     await leaveTheLastMinutes(clock);
     await skipClosedDays(bank);
@@ -143,8 +151,11 @@ export class Payroll {
       const port = await freePort();
       Object.assign(settings, { PORT: String(port), PUBLIC_URL: `http://127.0.0.1:${port}` });
     }
-    for (let n = 0; n < Math.max(options.replicas ?? 1, 1); n += 1)
-      services.push(await startService(settings, clock));
+    for (let n = 0; n < Math.max(options.replicas ?? 1, 1); n += 1) {
+      const service = await startService(settings, clock);
+      services.push(service);
+      begun(() => service.app.close());
+    }
     const first = services[0]!;
     const keys = await makePeople(first.app.get(Database), first.app.get(People));
     const seeded = await onboard(first, keys, options, bank);
@@ -185,10 +196,11 @@ export class Payroll {
         if (match) resolve(match[1]!);
       });
     });
+    const late = setTimeout(() => child.kill('SIGKILL'), STARTED_WITHIN_MS);
     const url = await Promise.race([
       listening,
       ended.then((how) => Promise.reject(new Error(`${how}: ${output}`))),
-    ]);
+    ]).finally(() => clearTimeout(late));
     const service = { url, process: child, ended, output: () => output };
     this.processes.push(service);
     this.url = url;
@@ -560,6 +572,9 @@ async function skipClosedDays(bank: Sandbox): Promise<void> {
   if (date !== today) await axios.post(`${bank.url}/sandbox/clock`, { now: `${date}T00:00:00Z` });
 }
 
+/** A process that says by then on no machine where it listens never will. */
+const STARTED_WITHIN_MS = 180_000;
+
 /** Ports that systems give to no outgoing connection. */
 const BELOW_EPHEMERAL = [10_000, 32_000] as const;
 
@@ -594,13 +609,18 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-async function startService(settings: Settings, clock: Clock): Promise<Service> {
+function startService(settings: Settings, clock: Clock): Promise<Service> {
+  return wholly((begun) => beginService(settings, clock, begun));
+}
+
+async function beginService(settings: Settings, clock: Clock, begun: Begun): Promise<Service> {
   const config = readConfig(settings);
   const tested = await Test.createTestingModule({ imports: [AppModule.with(config)] })
     .overrideProvider(Clock)
     .useValue(clock)
     .compile();
   const app = tested.createNestApplication<NestExpressApplication>(APP_OPTIONS);
+  begun(() => app.close());
   configureApp(app);
   describeApi(app);
   await app.listen(config.PORT, '127.0.0.1');
