@@ -70,6 +70,8 @@ type RunToApprove = Parameters<Payroll['approve']>[0];
 export interface StandOptions extends PayrollOptions {
   /** Its PostgreSQL is of this stand alone, and the network to it may meddle; one server is shared otherwise. */
   ownDatabase?: boolean;
+  /** How long a run may take to end, and people to decide, on a quick machine. */
+  waitsMs?: number;
 }
 
 /** A finding, and whether it is one: a fault that did not strike has shown nothing. */
@@ -113,12 +115,14 @@ export class Stand {
 
   /**
    * @param options hooked: the bank's webhooks come by way of the relay
-   * @param waitsMs how long a run may take to end, and people to decide, on a quick machine
    */
-  static async open(
-    { hooked, ownDatabase, rowsPerInstruction = ROWS_PER_INSTRUCTION, ...options }: StandOptions = {},
-    waitsMs: number = PATIENCE_MS,
-  ): Promise<Stand> {
+  static async open({
+    hooked,
+    ownDatabase,
+    waitsMs = PATIENCE_MS,
+    rowsPerInstruction = ROWS_PER_INSTRUCTION,
+    ...options
+  }: StandOptions = {}): Promise<Stand> {
     const port = await freePort();
     const proxy = await Proxy.start(`http://127.0.0.1:${port}`);
     const hooks = await Relay.start();
