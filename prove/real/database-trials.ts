@@ -21,7 +21,7 @@ const STRUCK_WITHIN_MS = 20_000;
 const SETTLED_WITHIN_MS = 25_000;
 
 /** A commit of a run in each of its states, by what it writes. */
-const COMMITS = {
+export const COMMITS = {
   'it is built': /INSERT INTO add_intent/,
   'it is submitted': /INSERT INTO "submit_attempt"/,
   'it is followed': /UPDATE bank_payment b SET bank_status/,

@@ -69,6 +69,8 @@ type RunToApprove = Parameters<Payroll['approve']>[0];
 export interface StandOptions extends PayrollOptions {
   /** Its PostgreSQL is of this stand alone, and the network to it may meddle; one server is shared otherwise. */
   ownDatabase?: boolean;
+  /** How long a run may take to end, and people to decide, on a quick machine. */
+  waitsMs?: number;
 }
 
 /** A finding, and whether it is one: a fault that did not strike has shown nothing. */
@@ -113,15 +115,19 @@ export class Stand {
   /**
    * Opened again where that fails, as where a port was taken meanwhile.
    * @param options hooked: the bank's webhooks come by way of the relay
-   * @param waitsMs how long a run may take to end, and people to decide, on a quick machine
    */
-  static open(options: StandOptions = {}, waitsMs: number = PATIENCE_MS): Promise<Stand> {
-    return thrice(() => wholly((begun) => Stand.begin(options, waitsMs, begun)));
+  static open(options: StandOptions = {}): Promise<Stand> {
+    return thrice(() => wholly((begun) => Stand.begin(options, begun)));
   }
 
   private static async begin(
-    { hooked, ownDatabase, rowsPerInstruction = ROWS_PER_INSTRUCTION, ...options }: StandOptions,
-    waitsMs: number,
+    {
+      hooked,
+      ownDatabase,
+      waitsMs = PATIENCE_MS,
+      rowsPerInstruction = ROWS_PER_INSTRUCTION,
+      ...options
+    }: StandOptions,
     begun: Begun,
   ): Promise<Stand> {
     const port = await freePort();

@@ -2,6 +2,7 @@ import { ROWS_IN_BATCHES } from './batch-trials';
 import { DATABASE_SETTINGS } from './database-trials';
 import type { StandOptions } from './stand';
 import type { StandKind } from './trial';
+import { TRUE_LENGTH } from './true-length-trials';
 
 /** The banks and services that trials and mixtures need. */
 export const STANDS: Readonly<Record<StandKind, StandOptions>> = {
@@ -26,6 +27,8 @@ export const STANDS: Readonly<Record<StandKind, StandOptions>> = {
   'ignores-pages': { sandbox: { variants: { ignorePageParams: true, maxPageSize: 2 } } },
   'small-pages': { sandbox: { variants: { maxPageSize: 2 } } },
   'add-after-submit': { sandbox: { variants: { addAfterSubmit: 'accepted' } } },
+  'true-length': TRUE_LENGTH.database,
+  'true-length-hooked': TRUE_LENGTH.hooked,
   database: { ownDatabase: true, settings: DATABASE_SETTINGS },
   'second-submit': { sandbox: { variants: { secondSubmit: 'executed' } } },
 };

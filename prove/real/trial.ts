@@ -36,7 +36,9 @@ export type StandKind =
   | 'second-submit'
   | 'ignores-pages'
   | 'small-pages'
-  | 'database';
+  | 'database'
+  | 'true-length'
+  | 'true-length-hooked';
 
 /** What a call comes to, besides an answer. */
 export const ANSWERS = [

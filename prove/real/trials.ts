@@ -13,6 +13,7 @@ import { readTrials } from './read-trials';
 import { refusedRowTrials } from './refused-row-trials';
 import { totalTrials } from './total-trials';
 import type { Trial } from './trial';
+import { trueLengthTrials } from './true-length-trials';
 import { webhookTrials } from './webhook-trials';
 
 /** Every trial there is. */
@@ -33,5 +34,6 @@ export function allTrials(): Trial[] {
     buttonTrial(),
     ...crashTrials(),
     ...batchTrials(),
+    ...trueLengthTrials(),
   ];
 }

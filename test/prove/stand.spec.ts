@@ -11,7 +11,7 @@ describe('a stand of the proof', () => {
   let stand: Stand;
   beforeAll(async () => {
     buildWithCrashPoints();
-    stand = await Stand.open({ settings: { BANK_TIMEOUT_MS: '3000' } }, WAITS_MS);
+    stand = await Stand.open({ settings: { BANK_TIMEOUT_MS: '3000' }, waitsMs: WAITS_MS });
   });
   afterAll(() => stand.close());
 
