@@ -63,12 +63,12 @@ export class BalanceLook {
     const lackMinor = lackOf(paid, beforeMinor - nowMinor);
     const isEven = lackMinor === 0n || lackMinor === unpaidChargesMinor;
     const found = paidAgain(paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor);
-    // Where it paid nothing, what those of others may give back is asked about by their own looks.
+    // Where it paid nothing, what those of others took again, or may give back, is told by their own looks.
     const isOwn =
       instruction.status !== 'VOID' ||
-      lacksDeclared(paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor);
+      lacksDeclared(run.id, paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor);
     const mayComeBack = found === 'not-yet' && isOwn;
-    const again = found === 'not-yet' ? [] : found;
+    const again = found === 'not-yet' || !isOwn ? [] : found;
     const isLast = look !== 'daily' && (isKnown || isEven || look === 'over');
     if (again.length === 0 && (look === 'repeated' || !(isLast || mayComeBack))) return false;
     if (mayComeBack && !this.shouldBeBack(run, paid)) return false;

@@ -466,6 +466,31 @@ describe('a run none of whose submits was executed, as people declared', () => {
       await look(2n * TOTAL);
       expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
     });
+
+    describe('of another sum,', () => {
+      const OTHER = TOTAL + 200n;
+      beforeAll(() => sql(`UPDATE payment SET amount_minor = amount_minor + 100 WHERE status = 'SETTLED'`));
+      beforeEach(() => sent(`now() + interval '14 days'`));
+
+      it('stops nobody where as much as that took is lacking: its own looks ask about it', async () => {
+        await look(2n * OTHER);
+        expect([await asked(), await isLookedAt()]).toEqual([[], true]);
+      });
+
+      it('which was declared not executed too, is asked about where its account lacks its own sum, or both', async () => {
+        await sql(`
+          UPDATE payment SET status = 'VOID', live = false WHERE status = 'SETTLED';
+          UPDATE instruction SET status = 'VOID', submitted_at = NULL, closed_at = NULL, outcome = NULL
+            WHERE status = 'CLOSED'`);
+        const found = [];
+        for (const lost of [OTHER, TOTAL, TOTAL + OTHER]) {
+          await sql('DELETE FROM attention');
+          await look(lost);
+          found.push(await asked());
+        }
+        expect(found).toEqual([[], ['TOTALS_UNSEEN'], ['TOTALS_UNSEEN']]);
+      });
+    });
   });
 });
 
