@@ -70,7 +70,7 @@ export class BalanceLook {
     const mayComeBack = found === 'not-yet' && isOwn;
     const again = found === 'not-yet' || !isOwn ? [] : found;
     const isLast = look !== 'daily' && (isKnown || isEven || look === 'over');
-    if (again.length === 0 && (look === 'repeated' || !(isLast || mayComeBack))) return false;
+    if (again.length === 0 && (look === 'repeated' || !(isLast || isEven || mayComeBack))) return false;
     if (mayComeBack && !this.shouldBeBack(run, paid)) return false;
     await this.database.inEmployer(claim.employerId, async (tx) => {
       const now = await lockRun(tx, run.id);
@@ -82,7 +82,8 @@ export class BalanceLook {
       if (mayComeBack) return tellOfNotComeBack(tx, run, lackMinor);
       // Other traffic of the account says nothing of what people were asked about.
       if (again.length === 0 && !isEven && (await isAsked(tx, run))) return;
-      if (isLast) await conclude(tx, run);
+      if (isLast || isEven) await clear(tx, ['TOTALS_UNSEEN'], run.id, TOLD);
+      if (isLast) await lookNoMore(tx, run);
       await accountLostAgain(tx, again);
     });
     return false;
@@ -133,9 +134,10 @@ export class BalanceLook {
   }
 }
 
-/** Looks no more. */
-async function conclude(tx: EmployerTransaction, run: PayRun): Promise<void> {
-  await clear(tx, ['TOTALS_UNSEEN'], run.id, 'the balance of the account tells what it lost');
+/** What clears the question. */
+const TOLD = 'the balance of the account tells what it lost';
+
+async function lookNoMore(tx: EmployerTransaction, run: PayRun): Promise<void> {
   await tx.query(
     `UPDATE pay_run SET balance_before_minor = NULL, balance_read_at = NULL WHERE employer_id = $1 AND id = $2`,
     [tx.employerId, run.id],

@@ -392,6 +392,20 @@ describe('a run none of whose submits was executed, as people declared', () => {
       expect(await asked()).toEqual(['TOTALS_UNSEEN']);
     });
 
+    it('is asked about no more once that is back, and again where it is taken once more', async () => {
+      await sent(`now() + interval '14 days'`);
+      const found = [];
+      for (const lost of [TOTAL, 0n, TOTAL]) {
+        await look(lost);
+        found.push([await asked(), await isLookedAt()]);
+      }
+      expect(found).toEqual([
+        [['TOTALS_UNSEEN'], true],
+        [[], true],
+        [['TOTALS_UNSEEN'], true],
+      ]);
+    });
+
     it.each([0n, 1n, TOTAL + 1n, -TOTAL])(
       'is not asked about where its account lacks %s, and is looked at no more a week after it was sent',
       async (lost) => {
