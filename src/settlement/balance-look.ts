@@ -191,7 +191,7 @@ interface Taken {
 async function lastDeclared(
   tx: EmployerTransaction,
   run: PayRun,
-): Promise<{ id: string; declaredMs: number; sentMs: number } | undefined> {
+): Promise<{ id: string; declaredMs: number; dueMs: number } | undefined> {
   const [last] = await tx.query<{ id: string; at: Date; sent_at: Date }>(
     `SELECT o.id, c.at, max(s.attempted_at) OVER () AS sent_at
      FROM state_change c
@@ -202,14 +202,16 @@ async function lastDeclared(
      ORDER BY c.at DESC, o.id DESC LIMIT 1`,
     [tx.employerId, run.id],
   );
-  return last && { id: last.id, declaredMs: last.at.getTime(), sentMs: last.sent_at.getTime() };
+  if (last === undefined) return undefined;
+  const dueMs = Math.max(last.sent_at.getTime(), Date.parse(run.executionDate));
+  return { id: last.id, declaredMs: last.at.getTime(), dueMs };
 }
 
 /**
- * What each instruction of a run, and of the runs submitted since its balance was read, took from the account at the bank, which
- * may have been detached and attached again; and each that was sent within a week before and declared not executed: the bank
- * may have executed it after the balance was read. Undefined while one of them is open, or another one of the run ended later; and where one was
- * under way when the balance was read.
+ * What each instruction of a run, and of the runs submitted since its balance was read, took from the account at the bank,
+ * which may have been detached and attached again; and each that was declared not executed, and sent or dated within a
+ * week before or later: the bank may have executed it after the balance was read. Undefined while one of them is open, or
+ * another one of the run ended later; and where one was under way when the balance was read.
  */
 async function takenSince(
   tx: EmployerTransaction,
@@ -249,7 +251,7 @@ async function takenSince(
          AND s.planned_instruction_id = o.planned_instruction_id AND s.outcome IS DISTINCT FROM 'PROVEN_UNSENT'
        WHERE r.employer_id = $1 AND ${FROM_ACCOUNT}
          AND (r.id = $3 OR coalesce(o.submitted_at, s.attempted_at) >= $4
-           OR o.status = 'VOID' AND s.attempted_at >= $4 - interval '${MAY_STILL_EXECUTE_DAYS} days'))
+           OR o.status = 'VOID' AND greatest(s.attempted_at, r.execution_date) >= $4 - interval '${MAY_STILL_EXECUTE_DAYS} days'))
      SELECT b.instruction_id AS id, (SELECT bool_and(is_known) FROM took) AS is_known,
        (SELECT pay_run_id FROM took WHERE took.id = b.instruction_id),
        (SELECT is_void FROM took WHERE took.id = b.instruction_id),

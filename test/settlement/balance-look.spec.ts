@@ -315,19 +315,26 @@ describe('a run whose balance was read after a submit of another that people dec
   afterAll(close);
 
   const [DECLARED, OWN] = [2n * AMOUNT_MINOR, 2n * (AMOUNT_MINOR + 100n)];
-  const sent = (before: string) =>
-    sql(`
-      UPDATE submit_attempt SET attempted_at = (SELECT balance_read_at FROM pay_run WHERE id = '${runIds[1]}') - interval '${before}'
+  const sent = (before: string, dated = before) => {
+    const readAt = `(SELECT balance_read_at FROM pay_run WHERE id = '${runIds[1]}')`;
+    return sql(`
+      UPDATE pay_run SET execution_date = ${readAt} - interval '${dated}' WHERE id = '${runIds[0]}';
+      UPDATE submit_attempt SET attempted_at = ${readAt} - interval '${before}'
       WHERE instruction_id IN (SELECT id FROM instruction WHERE status = 'VOID')`);
+  };
 
-  it('is asked about where it lacks just that, and it was sent within the week before', async () => {
-    await sent('6 days');
+  it.each([
+    ['it was sent within the week before', '6 days', '8 days'],
+    ['its date was within the week before', '45 days', '6 days'],
+    ['its date is to come', '45 days', '-6 days'],
+  ])('is asked about where it lacks just that, and %s', async (_when, before, dated) => {
+    await sent(before, dated);
     await look(OWN + DECLARED, undefined, 1);
     expect(await asked()).toEqual(['TOTALS_UNSEEN']);
   });
 
-  it('is not asked about where it was sent long before', async () => {
-    await sent('8 days');
+  it('is not asked about where it was sent, and its date was, long before', async () => {
+    await sent('9 days');
     await look(OWN + DECLARED, undefined, 1);
     expect(await asked()).toEqual([]);
   });
@@ -404,6 +411,22 @@ describe('a run none of whose submits was executed, as people declared', () => {
         [[], true],
         [['TOTALS_UNSEEN'], true],
       ]);
+    });
+
+    it('is looked at until a week after its date where it was sent long before', async () => {
+      const date = new Date(Date.now() + 14 * DAY_MS);
+      // From a Monday on, two banking days pass within five days, whatever is closed.
+      date.setUTCDate(date.getUTCDate() + ((8 - date.getUTCDay()) % 7));
+      const day = date.toISOString().slice(0, 10);
+      await sql(`UPDATE pay_run SET execution_date = '${day}'`);
+      const found = [];
+      for (const days of [5.5, 8]) {
+        payroll.clock.offsetMs = Date.parse(day) + days * DAY_MS - Date.now();
+        await look(0n);
+        found.push(await isLookedAt());
+      }
+      await sql('UPDATE pay_run SET execution_date = current_date');
+      expect(found).toEqual([true, false]);
     });
 
     it.each([0n, 1n, TOTAL + 1n, -TOTAL])(
