@@ -68,23 +68,33 @@ function ofEachRun(paid: readonly PaidByInstruction[], times: bigint): TakenAgai
   }));
 }
 
-/** Whether one of several sums, in minor units, is what people declared not executed: one instruction, or all of these. */
-function isDeclared(paid: readonly PaidByInstruction[], sums: readonly bigint[]): boolean {
-  const voids = paid.map((one) => one.voidMinor);
-  return [...voids, sumMinor(voids)].some((minor) => minor > 0n && sums.includes(minor));
+/**
+ * Whether one of several sums, in minor units, is what people declared not executed: one instruction of `some`, all of
+ * these, or all there are.
+ */
+function isDeclared(
+  some: readonly PaidByInstruction[],
+  all: readonly PaidByInstruction[],
+  sums: readonly bigint[],
+): boolean {
+  const voids = some.map((one) => one.voidMinor);
+  const allMinor = sumMinor(all.map((one) => one.voidMinor));
+  return [...voids, sumMinor(voids), allMinor].some((minor) => minor > 0n && sums.includes(minor));
 }
 
 /**
- * Whether what an account lacks, but for what may not have come back, is exactly what people declared not executed. All
- * as for `paidAgain`.
+ * Whether what an account lacks, but for what may not have come back, is exactly what people declared not executed of a
+ * run that paid nothing, by itself or with that of all others. All as for `paidAgain`.
  */
 export function lacksDeclared(
+  payRunId: string,
   paid: readonly PaidByInstruction[],
   lostMinor: bigint,
   unpaidMinor: bigint,
   unpaidChargesMinor: bigint,
 ): boolean {
-  return isDeclared(paid, restsOf(paid, lostMinor, unpaidMinor, unpaidChargesMinor));
+  const own = paid.filter((one) => one.payRunId === payRunId);
+  return isDeclared(own, paid, restsOf(paid, lostMinor, unpaidMinor, unpaidChargesMinor));
 }
 
 /**
@@ -117,5 +127,5 @@ export function paidAgain(
     const again = [...paid.map((one) => [one]), ...byRun(paid).values(), paid].find(isTaken);
     if (again) return ofEachRun(again, times);
   }
-  return isDeclared(paid, rests) ? 'not-yet' : [];
+  return isDeclared(paid, paid, rests) ? 'not-yet' : [];
 }

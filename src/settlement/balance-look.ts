@@ -63,14 +63,14 @@ export class BalanceLook {
     const lackMinor = lackOf(paid, beforeMinor - nowMinor);
     const isEven = lackMinor === 0n || lackMinor === unpaidChargesMinor;
     const found = paidAgain(paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor);
-    // Where it paid nothing, what those of others may give back is asked about by their own looks.
+    // Where it paid nothing, what those of others took again, or may give back, is told by their own looks.
     const isOwn =
       instruction.status !== 'VOID' ||
-      lacksDeclared(paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor);
+      lacksDeclared(run.id, paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor);
     const mayComeBack = found === 'not-yet' && isOwn;
-    const again = found === 'not-yet' ? [] : found;
+    const again = found === 'not-yet' || !isOwn ? [] : found;
     const isLast = look !== 'daily' && (isKnown || isEven || look === 'over');
-    if (again.length === 0 && (look === 'repeated' || !(isLast || mayComeBack))) return false;
+    if (again.length === 0 && (look === 'repeated' || !(isLast || isEven || mayComeBack))) return false;
     if (mayComeBack && !this.shouldBeBack(run, paid)) return false;
     await this.database.inEmployer(claim.employerId, async (tx) => {
       const now = await lockRun(tx, run.id);
@@ -82,7 +82,8 @@ export class BalanceLook {
       if (mayComeBack) return tellOfNotComeBack(tx, run, lackMinor);
       // Other traffic of the account says nothing of what people were asked about.
       if (again.length === 0 && !isEven && (await isAsked(tx, run))) return;
-      if (isLast) await conclude(tx, run);
+      if (isLast || isEven) await clear(tx, ['TOTALS_UNSEEN'], run.id, TOLD);
+      if (isLast) await lookNoMore(tx, run);
       await accountLostAgain(tx, again);
     });
     return false;
@@ -133,9 +134,10 @@ export class BalanceLook {
   }
 }
 
-/** Looks no more. */
-async function conclude(tx: EmployerTransaction, run: PayRun): Promise<void> {
-  await clear(tx, ['TOTALS_UNSEEN'], run.id, 'the balance of the account tells what it lost');
+/** What clears the question. */
+const TOLD = 'the balance of the account tells what it lost';
+
+async function lookNoMore(tx: EmployerTransaction, run: PayRun): Promise<void> {
   await tx.query(
     `UPDATE pay_run SET balance_before_minor = NULL, balance_read_at = NULL WHERE employer_id = $1 AND id = $2`,
     [tx.employerId, run.id],
@@ -189,7 +191,7 @@ interface Taken {
 async function lastDeclared(
   tx: EmployerTransaction,
   run: PayRun,
-): Promise<{ id: string; declaredMs: number; sentMs: number } | undefined> {
+): Promise<{ id: string; declaredMs: number; dueMs: number } | undefined> {
   const [last] = await tx.query<{ id: string; at: Date; sent_at: Date }>(
     `SELECT o.id, c.at, max(s.attempted_at) OVER () AS sent_at
      FROM state_change c
@@ -200,14 +202,16 @@ async function lastDeclared(
      ORDER BY c.at DESC, o.id DESC LIMIT 1`,
     [tx.employerId, run.id],
   );
-  return last && { id: last.id, declaredMs: last.at.getTime(), sentMs: last.sent_at.getTime() };
+  if (last === undefined) return undefined;
+  const dueMs = Math.max(last.sent_at.getTime(), Date.parse(run.executionDate));
+  return { id: last.id, declaredMs: last.at.getTime(), dueMs };
 }
 
 /**
- * What each instruction of a run, and of the runs submitted since its balance was read, took from the account at the bank, which
- * may have been detached and attached again; and each that was sent within a week before and declared not executed: the bank
- * may have executed it after the balance was read. Undefined while one of them is open, or another one of the run ended later; and where one was
- * under way when the balance was read.
+ * What each instruction of a run, and of the runs submitted since its balance was read, took from the account at the bank,
+ * which may have been detached and attached again; and each that was declared not executed, and sent or dated within a
+ * week before or later: the bank may have executed it after the balance was read. Undefined while one of them is open, or
+ * another one of the run ended later; and where one was under way when the balance was read.
  */
 async function takenSince(
   tx: EmployerTransaction,
@@ -247,7 +251,7 @@ async function takenSince(
          AND s.planned_instruction_id = o.planned_instruction_id AND s.outcome IS DISTINCT FROM 'PROVEN_UNSENT'
        WHERE r.employer_id = $1 AND ${FROM_ACCOUNT}
          AND (r.id = $3 OR coalesce(o.submitted_at, s.attempted_at) >= $4
-           OR o.status = 'VOID' AND s.attempted_at >= $4 - interval '${MAY_STILL_EXECUTE_DAYS} days'))
+           OR o.status = 'VOID' AND greatest(s.attempted_at, r.execution_date) >= $4 - interval '${MAY_STILL_EXECUTE_DAYS} days'))
      SELECT b.instruction_id AS id, (SELECT bool_and(is_known) FROM took) AS is_known,
        (SELECT pay_run_id FROM took WHERE took.id = b.instruction_id),
        (SELECT is_void FROM took WHERE took.id = b.instruction_id),

@@ -24,6 +24,7 @@ import { aboutInstruction, clear, raiseUndecided } from '../pay-run/attention.st
 import { lastMovedAt } from '../pay-run/history';
 import { isOfAnotherUnit } from '../employer/readiness';
 import { Instruction } from '../pay-run/instruction.entity';
+import type { PayRun } from '../pay-run/pay-run.entity';
 import { raiseNotReady } from '../pay-run/waits-for-account';
 import { accessRefused, hiddenFromUs } from '../pay-run/stop';
 import { BalanceLook } from './balance-look';
@@ -115,7 +116,7 @@ export class FollowService {
       const nextMs = await this.database.inEmployer(employerId, async (tx) => {
         await fence(tx, claim);
         await this.tellOfFailure(tx, claim, followed, error);
-        return this.nextReadMs(tx, followed.instruction, begunMs);
+        return this.nextReadMs(tx, followed.instruction, followed.run, begunMs);
       });
       if (isHidden(error)) return nextMs;
       if (hasEnded(followed.instruction)) return this.nextTryMs(nextMs, error);
@@ -129,7 +130,12 @@ export class FollowService {
       if (read.lookSoon) return this.config.FOLLOW_DELAYS_MS.at(-1) ?? DAY_MS;
       const after = await readById(tx, Instruction, id);
       // However long it took to read the end: the second look is a claim of its own, and still to come.
-      const nextMs = await this.nextReadMs(tx, after, hasEnded(followed.instruction) ? begunMs : 0);
+      const nextMs = await this.nextReadMs(
+        tx,
+        after,
+        followed.run,
+        hasEnded(followed.instruction) ? begunMs : 0,
+      );
       const isSoon = read.cutShort !== undefined || read.pass === 'more-to-try';
       if (isSoon && hasEnded(followed.instruction)) return this.nextTryMs(nextMs, read.cutShort);
       return read.cutShort instanceof RateLimited ? read.cutShort.retryAfterMs : nextMs;
@@ -286,6 +292,7 @@ export class FollowService {
   private async nextReadMs(
     tx: EmployerTransaction,
     instruction: Instruction,
+    run: PayRun,
     begunMs: number,
   ): Promise<WakeIn> {
     const now = this.clock.now().getTime();
@@ -296,7 +303,9 @@ export class FollowService {
       ? (instruction.closedAt ?? (await lastMovedAt(tx, instruction)))
       : (instruction.submittedAt ?? instruction.createdAt);
     const ageMs = Math.max(0, now - since.getTime());
-    if (watched && ageMs > WATCH_DAYS * DAY_MS) return 'never';
+    // The bank may still execute on its date what people declared not executed before it.
+    const dueMs = instruction.status === 'VOID' ? Date.parse(run.executionDate) : 0;
+    if (watched && now - Math.max(since.getTime(), dueMs) > WATCH_DAYS * DAY_MS) return 'never';
     const stepAt = (forMs: number) => Math.min(Math.floor(forMs / Math.max(stepMs, 1)), delays.length - 1);
     const delayAt = (forMs: number) => delays[stepAt(forMs)] ?? DAY_MS;
     if (instruction.status === 'CLOSED') {

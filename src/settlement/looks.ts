@@ -75,20 +75,20 @@ export function balanceLookAt(
   return nowMs < closedMs + MOST_LOOKS * againMs ? 'last' : 'over';
 }
 
-/** For how long after it was sent a bank may execute a submit that people have declared not executed. */
+/** For how long after it was sent, or after its date, a bank may execute a submit that people have declared not executed. */
 export const MAY_STILL_EXECUTE_DAYS = 7;
 
 /**
  * The same of a run none of whose submits was executed, as people declared: `daily` from `againMs` after the last of these
  * words on, also where nothing lacks yet, and `over` once the bank executes it no more.
  * @param declaredMs when the last of its submits was declared not executed
- * @param sentMs when the last of them was sent
+ * @param dueMs when the last of them was sent, or its execution date where that is later
  */
 export function declaredLookAt(
-  { declaredMs, sentMs }: { declaredMs: number; sentMs: number },
+  { declaredMs, dueMs }: { declaredMs: number; dueMs: number },
   nowMs: number,
   { againMs }: Watch,
 ): 'early' | 'daily' | 'over' {
   if (nowMs < declaredMs + againMs) return 'early';
-  return nowMs < sentMs + MAY_STILL_EXECUTE_DAYS * DAY_MS ? 'daily' : 'over';
+  return nowMs < dueMs + MAY_STILL_EXECUTE_DAYS * DAY_MS ? 'daily' : 'over';
 }

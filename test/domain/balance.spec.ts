@@ -98,11 +98,18 @@ describe('what an account lost over a run', () => {
   it.each([
     ['is that, though as much may not have come back', 800n, true],
     ['is that, and what was not paid is not back', 1_800n, true],
+    ['is that, and what was declared of another run too', 1_500n, true],
+    ['is what was declared of another run alone', 700n, false],
     ['is what was not paid', 1_000n, false],
     ['is nothing', 0n, false],
   ])('and where people declared all of a run not executed, %s', (_what, lackMinor, expected) => {
-    const declared = { ...one('c', 0n), payments: 0, voidMinor: 800n };
-    expect(lacksDeclared([...paid, declared], TOOK + lackMinor, 1_000n, 0n)).toBe(expected);
+    const ofVoid = (payRunId: string, voidMinor: bigint) => ({
+      ...one(payRunId, 0n, 0n, 0n, payRunId),
+      payments: 0,
+      voidMinor,
+    });
+    const all = [...paid, ofVoid('declared', 800n), ofVoid('other', 700n)];
+    expect(lacksDeclared('declared', all, TOOK + lackMinor, 1_000n, 0n)).toBe(expected);
   });
 
   it('hides no instruction that was paid again, and of which all came back', () => {

@@ -315,19 +315,26 @@ describe('a run whose balance was read after a submit of another that people dec
   afterAll(close);
 
   const [DECLARED, OWN] = [2n * AMOUNT_MINOR, 2n * (AMOUNT_MINOR + 100n)];
-  const sent = (before: string) =>
-    sql(`
-      UPDATE submit_attempt SET attempted_at = (SELECT balance_read_at FROM pay_run WHERE id = '${runIds[1]}') - interval '${before}'
+  const sent = (before: string, dated = before) => {
+    const readAt = `(SELECT balance_read_at FROM pay_run WHERE id = '${runIds[1]}')`;
+    return sql(`
+      UPDATE pay_run SET execution_date = ${readAt} - interval '${dated}' WHERE id = '${runIds[0]}';
+      UPDATE submit_attempt SET attempted_at = ${readAt} - interval '${before}'
       WHERE instruction_id IN (SELECT id FROM instruction WHERE status = 'VOID')`);
+  };
 
-  it('is asked about where it lacks just that, and it was sent within the week before', async () => {
-    await sent('6 days');
+  it.each([
+    ['it was sent within the week before', '6 days', '8 days'],
+    ['its date was within the week before', '45 days', '6 days'],
+    ['its date is to come', '45 days', '-6 days'],
+  ])('is asked about where it lacks just that, and %s', async (_when, before, dated) => {
+    await sent(before, dated);
     await look(OWN + DECLARED, undefined, 1);
     expect(await asked()).toEqual(['TOTALS_UNSEEN']);
   });
 
-  it('is not asked about where it was sent long before', async () => {
-    await sent('8 days');
+  it('is not asked about where it was sent, and its date was, long before', async () => {
+    await sent('9 days');
     await look(OWN + DECLARED, undefined, 1);
     expect(await asked()).toEqual([]);
   });
@@ -390,6 +397,36 @@ describe('a run none of whose submits was executed, as people declared', () => {
       expect([await asked(), await isLookedAt()]).toEqual([[], true]);
       await look(TOTAL);
       expect(await asked()).toEqual(['TOTALS_UNSEEN']);
+    });
+
+    it('is asked about no more once that is back, and again where it is taken once more', async () => {
+      await sent(`now() + interval '14 days'`);
+      const found = [];
+      for (const lost of [TOTAL, 0n, TOTAL]) {
+        await look(lost);
+        found.push([await asked(), await isLookedAt()]);
+      }
+      expect(found).toEqual([
+        [['TOTALS_UNSEEN'], true],
+        [[], true],
+        [['TOTALS_UNSEEN'], true],
+      ]);
+    });
+
+    it('is looked at until a week after its date where it was sent long before', async () => {
+      const date = new Date(Date.now() + 14 * DAY_MS);
+      // From a Monday on, two banking days pass within five days, whatever is closed.
+      date.setUTCDate(date.getUTCDate() + ((8 - date.getUTCDay()) % 7));
+      const day = date.toISOString().slice(0, 10);
+      await sql(`UPDATE pay_run SET execution_date = '${day}'`);
+      const found = [];
+      for (const days of [5.5, 8]) {
+        payroll.clock.offsetMs = Date.parse(day) + days * DAY_MS - Date.now();
+        await look(0n);
+        found.push(await isLookedAt());
+      }
+      await sql('UPDATE pay_run SET execution_date = current_date');
+      expect(found).toEqual([true, false]);
     });
 
     it.each([0n, 1n, TOTAL + 1n, -TOTAL])(
@@ -465,6 +502,31 @@ describe('a run none of whose submits was executed, as people declared', () => {
     it('stops everything where as much was taken twice', async () => {
       await look(2n * TOTAL);
       expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
+    });
+
+    describe('of another sum,', () => {
+      const OTHER = TOTAL + 200n;
+      beforeAll(() => sql(`UPDATE payment SET amount_minor = amount_minor + 100 WHERE status = 'SETTLED'`));
+      beforeEach(() => sent(`now() + interval '14 days'`));
+
+      it('stops nobody where as much as that took is lacking: its own looks ask about it', async () => {
+        await look(2n * OTHER);
+        expect([await asked(), await isLookedAt()]).toEqual([[], true]);
+      });
+
+      it('which was declared not executed too, is asked about where its account lacks its own sum, or both', async () => {
+        await sql(`
+          UPDATE payment SET status = 'VOID', live = false WHERE status = 'SETTLED';
+          UPDATE instruction SET status = 'VOID', submitted_at = NULL, closed_at = NULL, outcome = NULL
+            WHERE status = 'CLOSED'`);
+        const found = [];
+        for (const lost of [OTHER, TOTAL, TOTAL + OTHER]) {
+          await sql('DELETE FROM attention');
+          await look(lost);
+          found.push(await asked());
+        }
+        expect(found).toEqual([[], ['TOTALS_UNSEEN'], ['TOTALS_UNSEEN']]);
+      });
     });
   });
 });

@@ -32,7 +32,7 @@ async function follow(step?: () => Promise<Step>, delayMs = 50): Promise<void> {
     step: step ?? defect,
     judgeUnread: () => Promise.resolve(),
   } as unknown as Follower;
-  const tombstones = { step: defect } as unknown as TombstoneWatch;
+  const tombstones = { step: step ?? defect } as unknown as TombstoneWatch;
   const config = {
     LEASE_MS: 60_000,
     BANK_AMOUNT_UNIT: 'minor',
@@ -45,7 +45,7 @@ async function follow(step?: () => Promise<Step>, delayMs = 50): Promise<void> {
     new Leases(database),
     follower,
     tombstones,
-    {} as BalanceLook,
+    { at: () => Promise.resolve(false) } as unknown as BalanceLook,
     new Clock(),
     config as unknown as Config,
   );
@@ -138,5 +138,34 @@ describe('what is open, and of which some payments were seen while others could 
     expect(await kinds()).toEqual(['CONTRACT_DRIFT']);
     await readOnce({});
     expect(await kinds()).toEqual([]);
+  });
+});
+
+describe('what people declared not executed more than the days ago that it is watched', () => {
+  const isReadAgain = async (executionDate: string) => {
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE instruction SET status = 'VOID', bank_instruction_id = '4711', submitted_at = NULL, closed_at = NULL
+       WHERE id = '${ours.instruction[1]}';
+       UPDATE state_change SET at = now() - interval '31 days';
+       UPDATE instruction SET created_at = now() - interval '31 days';
+       UPDATE pay_run SET execution_date = ${executionDate};
+       DELETE FROM lease;
+       INSERT INTO lease (subject_id, employer_id, kind, wake_at) VALUES ('${ours.instruction[1]}', '${ours.employer}', 'FOLLOW', now())`,
+    );
+    await follow(() => Promise.resolve({ unshown: [] }));
+    return select(
+      office.server.superuserUrl,
+      `SELECT wake_at < 'infinity' AS again, wake_at BETWEEN now() + interval '23 hours' AND now() + interval '25 hours' AS daily FROM lease`,
+    );
+  };
+
+  it.each([
+    ['is read daily where the bank may execute it on a date to come', 'current_date + 15', true],
+    ['is read daily where that date was not so long ago', 'current_date - 15', true],
+    ['is read no more where that date was as long ago', 'current_date - 32', false],
+  ])('%s', async (_what, executionDate, expected) => {
+    expect(await isReadAgain(executionDate)).toEqual([{ again: expected, daily: expected }]);
   });
 });
