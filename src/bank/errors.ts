@@ -233,11 +233,14 @@ export async function unless<T>(
 /** Not all that a decision rests on is read yet: a request takes no longer, and the next one goes on. */
 export class ReadInPart extends BankClientError {
   constructor(
-    { read, of }: { read: number; of: number },
+    { read, failed, of }: { read: number; failed: readonly BankClientError[]; of: number },
     /** How long what was read is kept for the request that goes on. */
     readonly keptMs: number,
   ) {
-    super(`of ${of} customer instructions ${read} were read in the time that one request may take`);
+    const failures = failed[0] ? `, and ${failed.length} failed (${failed[0].message})` : '';
+    super(
+      `of ${of} customer instructions ${read} were read in the time that one request may take${failures}`,
+    );
   }
 }
 
@@ -252,6 +255,11 @@ export async function answerOf<R>(reading: Promise<R>): Promise<Answer<R>> {
     if (error instanceof BankUnreachable || !isFaultOfOneRead(error)) throw error;
     return { failure: error };
   }
+}
+
+/** What some of them failed with. */
+export function failuresOf(answers: readonly Answer<unknown>[]): BankClientError[] {
+  return answers.flatMap((answer) => ('failure' in answer ? [answer.failure] : []));
 }
 
 /** What all of them showed. @throws the first failure */

@@ -46,7 +46,7 @@ function inARow({ inARow: fails }: BankClientError): string {
 
 function whatToDo(error: BankClientError): string {
   if (error instanceof ReadInPart)
-    return `Ask again now, within ${error.keptMs / MINUTE_MS} minutes: it goes on with the others.`;
+    return `Ask again now: what was read is kept for ${error.keptMs / MINUTE_MS} minutes, by the replica that read it, which goes on with the others.`;
   if (isHidden(error) || error.isForGood)
     return 'What the bank says in writing (evidence) is needed: nothing else goes before this read.';
   if (!error.inARow) return 'Try again.';

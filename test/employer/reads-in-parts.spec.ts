@@ -61,8 +61,8 @@ describe('the reads that a person’s decision rests on', () => {
   });
 
   it('go on with one each time, where each takes longer than a request may', async () => {
-    const { asked } = await askedUntilAnswered(requestsFor(range(9), 45_000));
-    expect(asked).toBe(9);
+    const { asked } = await askedUntilAnswered(requestsFor(range(39), 45_000));
+    expect(asked).toBe(39);
   });
 
   it('say how many were made', async () => {
@@ -74,17 +74,85 @@ describe('the reads that a person’s decision rests on', () => {
       });
   });
 
+  it('say how many were made and how many failed, and with what', async () => {
+    const { request } = requestsFor(range(9), 15_000, new Map([[0, refused]]));
+    for (const made of [1, 3])
+      await expect(request()).rejects.toMatchObject({
+        constructor: ReadInPart,
+        message: `of 9 customer instructions ${made} were read in the time that one request may take, and 1 failed (The bank answered 409)`,
+      });
+  });
+
+  it('are made once each of what is shown, however often another fails', async () => {
+    const all = range(60);
+    const requests = requestsFor(all, 5_000, new Map([[3, refused]]));
+    const { asked } = await askedUntilAnswered(requests);
+    expect(all.map(({ id }) => requests.reads.filter((read) => read === id).length)).toEqual(
+      all.map(({ id }) => (id === 3 ? 5 : 1)),
+    );
+    expect(asked).toBeLessThanOrEqual(12 + 5);
+  });
+
+  it('never tell to come back at a moment that is past', async () => {
+    const requests = requestsFor(range(20), 15_000, new Map([[0, refused]]));
+    const told: boolean[] = [];
+    await askedUntilAnswered({
+      ...requests,
+      request: () =>
+        requests.request().catch((error: BankClientError) => {
+          if (error.inARow) told.push(error.inARow.nextMs > requests.clock.now().getTime());
+          throw error;
+        }),
+    });
+    expect(told.length).toBeGreaterThan(0);
+    expect(told).not.toContain(false);
+  });
+
+  it('tell a failure that nobody counts, once each was tried', async () => {
+    const clock = new MovedClock();
+    const inParts = new ReadsInParts<{ id: number }, string>(clock);
+    const request = () =>
+      inParts.each(range(2), () => {
+        clock.offsetMs += 25_000;
+        return Promise.reject(new BankError(500, { raw: '' }));
+      });
+    await expect(request()).rejects.toBeInstanceOf(ReadInPart);
+    await expect(request()).rejects.toBeInstanceOf(BankError);
+    await expect(request()).rejects.toBeInstanceOf(BankError);
+  });
+
+  it('are shared by requests at one time, and nothing of them is left to the next decision', async () => {
+    const { request, reads } = requestsFor(range(3), 1_000);
+    const shown = ['shown 0', 'shown 1', 'shown 2'];
+    expect(await Promise.all([request(), request(), request()])).toEqual([shown, shown, shown]);
+    expect(reads.splice(0)).toEqual([0, 1, 2]);
+    expect(await request()).toEqual(shown);
+    expect(reads).toEqual([0, 1, 2]);
+  });
+
+  it('are made again where one that requests shared was not answered', async () => {
+    const failing = new Map([[1, unanswered]]);
+    const { request, reads } = requestsFor(range(3), 1_000, failing);
+    const answers = await Promise.allSettled([request(), request()]);
+    expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    failing.clear();
+    expect(await request()).toHaveLength(3);
+    expect(reads).toEqual([0, 1, 1, 2]);
+  });
+
   it.each([
-    ['at one time where it refuses them', refused, 3_000, 5],
-    ['at one time where it refuses them slowly', refused, 25_000, 30],
-    ['each after the other where it does not answer', unanswered, 25_000, 30],
-  ])('end where the bank fails for good in each: %s', async (_, failure, takesMs, most) => {
+    ['at one time where it refuses them', refused, 3_000, 5, 12],
+    ['at one time where it refuses them slowly', refused, 25_000, 30, 15],
+    // Over an hour, in which the earliest of them are read once more.
+    ['each after the other where it does not answer', unanswered, 25_000, 30 + 6, 75],
+  ])('end where the bank fails for good in each: %s', async (_, failure, takesMs, most, minutes) => {
     const all = range(6);
     const failing = new Map(all.map(({ id }) => [id, failure]));
     const requests = requestsFor(all, takesMs, failing);
     const { answer, asked } = await askedUntilAnswered(requests);
     expect(answer).toEqual(all.map(({ id }) => `hidden ${id}`));
     expect(asked).toBeLessThanOrEqual(most);
+    expect(requests.clock.offsetMs).toBeLessThanOrEqual(minutes * MINUTE_MS);
   });
 
   it('end where some are shown slowly, others refused, and others not answered', async () => {
@@ -97,15 +165,20 @@ describe('the reads that a person’s decision rests on', () => {
     expect(asked).toBeLessThanOrEqual(5 * all.length + 4 * 2);
   });
 
-  it('begin anew once nobody asked for ten minutes, and of what has changed in the record', async () => {
-    const { clock, reads, request } = requestsFor(range(3), 15_000);
+  it('begin anew of what has changed in the record', async () => {
+    const { reads, request } = requestsFor(range(3), 15_000);
     await request().catch(() => undefined);
-    await request([...range(2), { id: 2, status: 'moved' } as { id: number }]);
-    expect(reads.splice(0)).toEqual([0, 1, 2]);
+    await request([{ id: 0, status: 'moved' } as { id: number }, ...range(3).slice(1)]);
+    expect(reads).toEqual([0, 1, 0, 2]);
+  });
+
+  it('begin anew of what was read half an hour ago, also where it was asked for meanwhile', async () => {
+    const { clock, reads, request } = requestsFor(range(9), 15_000);
+    await request().catch(() => undefined);
+    clock.offsetMs += 20 * MINUTE_MS;
     await request().catch(() => undefined);
     clock.offsetMs += 11 * MINUTE_MS;
     await request().catch(() => undefined);
-    await request([{ id: 0, status: 'moved' } as { id: number }, ...range(3).slice(1)]);
-    expect(reads).toEqual([0, 1, 0, 1, 0, 2]);
+    expect(reads).toEqual([0, 1, 2, 3, 0, 1]);
   });
 });

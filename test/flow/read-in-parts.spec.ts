@@ -53,7 +53,7 @@ describe('a successor of many old instructions, at a bank that is slow to show t
     const first = await successor();
     expect([first.status, first.data.code]).toEqual([503, 'BANK_UNREADABLE']);
     expect(first.data.detail).toBe(
-      'The bank could not be read: of 3 customer instructions 2 were read in the time that one request may take. Ask again now, within 10 minutes: it goes on with the others.',
+      'The bank could not be read: of 3 customer instructions 2 were read in the time that one request may take. Ask again now: what was read is kept for 30 minutes, by the replica that read it, which goes on with the others.',
     );
     expect(first.headers['retry-after']).toBe('5');
     expect(asked).toHaveLength(2);
