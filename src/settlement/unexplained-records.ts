@@ -77,7 +77,7 @@ export function isAsMuch({ amountMinor, currency }: CameIn, payment: FollowedPay
 
 /**
  * Of records that name no payment those that one of the givers brought, each one: what nobody was asked about first, since
- * what had come back before people were asked is not what they were asked about, and what does not say its amount last.
+ * what they were asked about only a payment explains that came back after that, and what does not say its amount last.
  */
 function givenBy(
   givers: readonly FollowedPayment[],
@@ -94,8 +94,7 @@ function givenBy(
     .filter(([record, cameIn]) => {
       const since = askedAt.get(record);
       return left.take(cameIn, ({ rowNo }) => {
-        const back = returnedAt.get(rowNo);
-        return since === undefined || back === undefined || back > since;
+        return since === undefined || (returnedAt.get(rowNo) ?? since) > since;
       });
     })
     .map(([record]) => record);
