@@ -5,11 +5,28 @@ import { formatMoney, isSummed, sumMinor } from '../domain/money';
 import { sameIban } from '../domain/party';
 import { aboutInstruction, type Alarm, clear, raiseNaming } from '../pay-run/attention.store';
 import type { AskedRecord } from '../pay-run/attention.entity';
-import { Asked, broughtBack, microseconds, recordCameBack, Returned, returnedOf } from '../pay-run/came-back';
+import {
+  Asked,
+  broughtBack,
+  cameBackAsOf,
+  microseconds,
+  recordCameBack,
+  Returned,
+  returnedOf,
+} from '../pay-run/came-back';
 import { Instruction } from '../pay-run/instruction.entity';
 import { readMessageId } from '../pay-run/message-id';
 import { FollowedPayment } from './follow-plan';
-import { CameIn, isAsMuch, isKept, namingOf, OfPayment, Recorded, unexplained } from './unexplained-records';
+import {
+  CameIn,
+  isAsMuch,
+  isKept,
+  namingOf,
+  OfPayment,
+  Reading,
+  Recorded,
+  unexplained,
+} from './unexplained-records';
 
 /** Records named in an attention; of more their number is told. */
 const RECORDS_NAMED = 100;
@@ -65,32 +82,38 @@ function shownIn({ records }: CameBack, payments: readonly FollowedPayment[]): R
     .map(([record, one]) => [record, rows.has(one.rowNo ?? 0) ? one : { ...one, rowNo: undefined }]);
 }
 
-/** The payments of the instruction that came back, each with the record that names it, written down where it is new. */
-async function returnedAs(
+/**
+ * Which record names each payment of an instruction, by row, the first of as much; of what came back one of another amount
+ * where there is none. Written down where it is new.
+ */
+async function namedBy(
   tx: EmployerTransaction,
-  { id, payRunId }: Instruction,
+  { id }: Instruction,
   told: readonly Asked[],
-  naming: readonly OfPayment[],
-): Promise<Returned[]> {
-  const returned = await returnedOf(tx, [payRunId], id);
+  { payments, records, returned }: Pick<Reading, 'payments' | 'records' | 'returned'>,
+): Promise<ReadonlyMap<number, string>> {
+  const known = await cameBackAsOf(tx, id);
+  const paid = new Map(payments.map(({ rowNo, amountMinor }) => [rowNo, String(amountMinor)] as const));
+  const back = new Set(returned.map(({ rowNo }) => rowNo));
   const names = [
-    ...told.map((one) => ({ ...one, rowNo: one.row })),
-    ...naming.map(([record, cameIn, payment]) => ({
-      id: record,
-      rowNo: payment.rowNo,
-      minor: isAsMuch(cameIn, payment) ? String(payment.amountMinor) : '',
+    ...told.map((one) => ({
+      record: one.id,
+      rowNo: one.row ?? 0,
+      isWhole: paid.get(one.row ?? 0) === one.minor,
     })),
+    ...namingOf({ payments, records }).map(([record, cameIn, payment]) => ({
+      record,
+      rowNo: payment.rowNo,
+      isWhole: isAsMuch(cameIn, payment),
+    })),
+  ].filter(({ rowNo }) => !known.has(rowNo));
+  const inOrder = [
+    ...names.filter(({ isWhole }) => isWhole),
+    ...names.filter(({ rowNo }) => back.has(rowNo)),
   ];
-  const named = returned.map((one) => {
-    const ofIt = one.cameBackAs === null ? names.filter(({ rowNo }) => rowNo === one.rowNo) : [];
-    const first = ofIt.find(({ minor }) => minor === one.minor) ?? ofIt[0];
-    return { ...one, cameBackAs: one.cameBackAs ?? first?.id ?? null };
-  });
-  await recordCameBack(
-    tx,
-    named.filter(({ cameBackAs }, n) => cameBackAs !== returned[n]?.cameBackAs),
-  );
-  return named;
+  const fresh = new Map(inOrder.reverse().map(({ record, rowNo }) => [rowNo, record] as const));
+  await recordCameBack(tx, id, fresh);
+  return new Map([...known, ...fresh]);
 }
 
 /** What people are asked about and the read does not show, as it was told. */
@@ -140,9 +163,11 @@ export async function tellOfPossibleReturns(
   if (cameBack.records.size === 0) return;
   const shown = shownIn(cameBack, payments);
   const asked = await toldOf(tx, instruction);
-  const returned = await returnedAs(tx, instruction, asked, namingOf({ payments, records: shown }));
+  const back = await returnedOf(tx, [instruction.payRunId], instruction.id);
+  const cameBackAs = await namedBy(tx, instruction, asked, { payments, records: shown, returned: back });
+  const returned = back.map((one) => ({ ...one, cameBackAs: cameBackAs.get(one.rowNo) ?? null }));
   const { debtorIban } = cameBack;
-  const left = unexplained({ payments, records: shown, asked, returned, debtorIban });
+  const left = unexplained({ payments, records: shown, asked, returned, cameBackAs, debtorIban });
   if (left.length === 0) {
     if (await isAskedAboutOthers(tx, instruction, cameBack)) return;
     return clear(tx, ['POSSIBLE_RETURN'], instruction.id, 'no payment it could be of is settled and kept');

@@ -23,6 +23,8 @@ export interface Reading {
   asked: readonly Asked[];
   /** The payments that came back, the latest last. */
   returned: readonly Returned[];
+  /** The record that names each payment, by row, as far as one was seen. */
+  cameBackAs: ReadonlyMap<number, string>;
   debtorIban: string;
 }
 
@@ -40,11 +42,10 @@ export function namingOf({ payments, records }: Pick<Reading, 'payments' | 'reco
  * it brought, and of others of as much as many are left as lack a payment, the latest.
  */
 export function unexplained(reading: Reading): Recorded[] {
-  const { payments, records, asked, returned, debtorIban } = reading;
+  const { payments, records, asked, returned, cameBackAs, debtorIban } = reading;
   const explained = broughtBack(asked, returned);
   const done = new Set([...explained.keys()].map(({ id }) => id));
   const spent = new Set([...explained.values()].map(({ rowNo }) => rowNo));
-  const cameBackAs = new Map(returned.map((one) => [one.rowNo, one.cameBackAs] as const));
   // What is paid to the very account it is paid from comes in there by itself.
   const mayBring = (payment: FollowedPayment): boolean =>
     (!isKept(payment) || sameIban(payment.iban, debtorIban)) && !isNeverDebited(payment.bankStatus ?? '');
@@ -58,7 +59,7 @@ export function unexplained(reading: Reading): Recorded[] {
   }
   const named = new Set(namingOf(reading).map(([, , { rowNo }]) => rowNo));
   const isFree = ({ rowNo }: FollowedPayment): boolean =>
-    !named.has(rowNo) && !spent.has(rowNo) && (cameBackAs.get(rowNo) ?? null) === null;
+    !named.has(rowNo) && !spent.has(rowNo) && !cameBackAs.has(rowNo);
   const givers = payments.filter((one) => isFree(one) && mayBring(one));
   const unnamed = records.filter(([record, { rowNo }]) => rowNo === undefined && !done.has(record));
   for (const record of givenBy(givers, unnamed, reading)) done.add(record);

@@ -61,6 +61,7 @@ class PaidInstruction {
   /** As the bank shows it, in the same unit of work as what is told of that. */
   async read(change: { back?: number; hidden?: readonly number[]; shown?: Shown } = {}): Promise<void> {
     await office.in(company, async (tx) => {
+      if (change.shown) await this.show(tx, change.shown);
       const returned = await tx.query<{ id: string }>(
         'UPDATE payment SET returned_at = clock_timestamp() WHERE pay_run_id = $1 AND row_no = $2 AND returned_at IS NULL RETURNING id',
         [this.run.id, change.back ?? 0],
@@ -70,7 +71,6 @@ class PaidInstruction {
           `UPDATE bank_payment SET bank_status = 'RETURNED' WHERE instruction_id = $1 AND row_no = $2`,
           [this.instruction.id, change.back],
         );
-      if (change.shown) await this.show(tx, change.shown);
       const payments = await followedPayments(tx, office.personal, this.instruction);
       const cameBack = new CameBack(DEBTOR);
       this.cameIn.forEach(({ minor, row }, n) => {
@@ -209,6 +209,26 @@ it('goes on asking about a record that names none while a payment of as much goe
   expect(await paid.asked()).toEqual(['0']);
   await paid.read({ back: 2 });
   expect(await paid.asked()).toEqual([]);
+});
+
+it('remembers which record names a payment before it comes back', async () => {
+  const paid = await PaidInstruction.of([100, 'EXCHANGED'], 100);
+  paid.comesIn({ minor: 100, row: 1 }, { minor: 100 });
+  await paid.read();
+  expect(await paid.asked()).toEqual(['1']);
+  await paid.read({ hidden: [0] });
+  expect(await paid.asked()).toEqual(['1']);
+  await paid.read({ shown: { row: 1, as: 'RETURNED', to: 'SETTLED' }, back: 1, hidden: [0] });
+  expect(await paid.asked()).toEqual(['1']);
+});
+
+it('lets no payment in flight explain what names none where a record names it that the read does not show', async () => {
+  const paid = await PaidInstruction.of([100, 'EXCHANGED'], 100);
+  paid.comesIn({ minor: 100, row: 1 });
+  await paid.read();
+  paid.comesIn({ minor: 100 });
+  await paid.read({ hidden: [0] });
+  expect(await paid.asked()).toEqual(['1']);
 });
 
 const AMOUNTS = [100, 100, 100, 250];
