@@ -54,6 +54,8 @@ export class CameBack {
 /** A record that people are asked about, or decided. */
 interface Told extends Asked {
   isOpen: boolean;
+  /** Its amount, in minor units, when two people last decided of it; undefined where they did not. */
+  decidedMinor?: string;
 }
 
 /** Each record as people were asked about it last, the last first. */
@@ -68,9 +70,11 @@ async function toldOf(tx: EmployerTransaction, { id }: Instruction): Promise<Tol
   );
   const told = new Map<string, Told>();
   for (const { asked_at: askedAt, is_open: isOpen, records } of questions)
-    for (const one of records)
-      if (!told.has(one.id))
-        told.set(one.id, { ...one, instructionId: id, askedAt: BigInt(askedAt), isOpen });
+    for (const one of records) {
+      const last = told.get(one.id) ?? { ...one, instructionId: id, askedAt: BigInt(askedAt), isOpen };
+      if (!isOpen) last.decidedMinor ??= one.minor;
+      told.set(one.id, last);
+    }
   return [...told.values()];
 }
 
@@ -116,7 +120,17 @@ async function namedBy(
   return new Map([...known, ...fresh]);
 }
 
-/** What people are asked about and the read does not show, as it was told. */
+/** Whether two people decided of a record as it is shown. */
+function isDecidedAs(
+  told: readonly Told[],
+  payments: readonly FollowedPayment[],
+): (record: Recorded) => boolean {
+  const decided = new Map(told.map(({ id, decidedMinor }) => [id, decidedMinor] as const));
+  const eurosOf = eurosBy(payments);
+  return (record) => decided.get(record[0]) === String(eurosOf(record));
+}
+
+/** What people are asked about, and did not decide, and the read does not show, as it was told. */
 function openUnshown(
   told: readonly Told[],
   shown: readonly Recorded[],
@@ -124,25 +138,23 @@ function openUnshown(
 ): Recorded[] {
   const ids = new Set(shown.map(([record]) => record));
   return told
-    .filter((one) => one.isOpen && !ids.has(one.id) && !explained.has(one))
+    .filter((one) => one.isOpen && one.decidedMinor !== one.minor && !ids.has(one.id) && !explained.has(one))
     .map(({ id, row, minor }) => {
-      const amountMinor = minor === '0' ? undefined : BigInt(minor);
-      return [id, { rowNo: row ?? undefined, amountMinor, currency: 'EUR' }];
+      if (minor !== '0')
+        return [id, { rowNo: row ?? undefined, amountMinor: BigInt(minor), currency: 'EUR' }];
+      // What named a payment and brought no euros brought another amount than it; what named none may not have said any.
+      return [id, typeof row === 'number' ? { rowNo: row, amountMinor: 0n } : {}];
     });
 }
 
-/** Whether the open question names a record that this read does not show: that it is not shown explains nothing. */
-async function isAskedAboutOthers(
-  tx: EmployerTransaction,
-  { id }: Instruction,
-  { records }: CameBack,
-): Promise<boolean> {
-  const open = await tx.query<{ asked: string[] | null }>(
-    `SELECT jsonb_path_query_array(records, '$[*].id') AS asked FROM attention
-     WHERE employer_id = $1 AND kind = 'POSSIBLE_RETURN' AND subject_id = $2 AND resolved_at IS NULL`,
+/** Whether the open question is of records that were not written down: no read tells that they are explained. */
+async function isAskedOfUnwritten(tx: EmployerTransaction, { id }: Instruction): Promise<boolean> {
+  const open = await tx.query(
+    `SELECT FROM attention WHERE employer_id = $1 AND kind = 'POSSIBLE_RETURN' AND subject_id = $2
+       AND resolved_at IS NULL AND records IS NULL`,
     [tx.employerId, id],
   );
-  return open.some(({ asked }) => asked?.some((record) => !records.has(record)) ?? true);
+  return open.length > 0;
 }
 
 /** Says that what came in for a payment is not what was paid. */
@@ -150,8 +162,8 @@ const ANOTHER_AMOUNT = ' Of another amount than the payment it names: ';
 
 /**
  * Money came back, as it seems, for payments that stay settled all the same, or another amount than was paid: asked once
- * for the instruction, and anew when more comes. It moves nothing. Closed by itself once a read shows all that was asked
- * about, and the bank says of these payments that they are returned, and they came back whole.
+ * for the instruction, and anew when more comes. It moves nothing. What two people decided is not asked again. Closed by
+ * itself once the bank says of the payments of all else that was asked about that they are returned, and they came back whole.
  * @param payments of the instruction, as they stand
  */
 export async function tellOfPossibleReturns(
@@ -168,14 +180,17 @@ export async function tellOfPossibleReturns(
   const returned = back.map((one) => ({ ...one, cameBackAs: cameBackAs.get(one.rowNo) ?? null }));
   const { debtorIban } = cameBack;
   const left = unexplained({ payments, records: shown, asked, returned, cameBackAs, debtorIban });
-  if (left.length === 0) {
-    if (await isAskedAboutOthers(tx, instruction, cameBack)) return;
+  const isDecided = isDecidedAs(asked, payments);
+  const undecided = left.filter((one) => !isDecided(one));
+  const records = [...undecided, ...openUnshown(asked, shown, broughtBack(asked, returned))];
+  if (records.length === 0) {
+    if (await isAskedOfUnwritten(tx, instruction)) return;
     return clear(tx, ['POSSIBLE_RETURN'], instruction.id, 'no payment it could be of is settled and kept');
   }
-  const records = [...left, ...openUnshown(asked, shown, broughtBack(asked, returned))];
+  if (undecided.length === 0) return;
   const others = othersOf(payments, records);
   const told = new Set(asked.map(({ id }) => id));
-  if (others.length === 0 && left.every(([record]) => told.has(record))) return;
+  if (others.length === 0 && undecided.every(([record]) => told.has(record))) return;
   const named = namesOf(records.map(([record]) => record));
   const alarm = alarmOf(instruction, payments, records, named);
   await raiseNaming(tx, alarm, others.length > 0 ? [...named, ANOTHER_AMOUNT] : named);
@@ -195,7 +210,6 @@ function alarmOf(
 ): Alarm {
   const others = othersOf(payments, records);
   const hasOther = others.length > 0;
-  const paid = new Map(payments.map(({ rowNo, amountMinor }) => [rowNo, amountMinor] as const));
   const unnamed = records.filter(([, { rowNo }]) => rowNo === undefined);
   const kept = new Set(payments.filter(isKept).map(({ rowNo }) => rowNo));
   const ofKept = records.filter(([, { rowNo = 0 }]) => kept.has(rowNo));
@@ -210,10 +224,7 @@ function alarmOf(
     ...(unnamed.length > 0 ? [NAMES_NONE] : []),
   ];
   const bankWords = [...others.map(wordsOfAmounts), ...unnamed.flatMap(wordsOfUnnamed)];
-  // In euros. What does not say its amount counts as what the payment it names was.
-  const euros = records.map(([, { amountMinor, rowNo, currency }]) =>
-    isSummed(currency) ? (amountMinor ?? paid.get(rowNo ?? 0) ?? 0n) : 0n,
-  );
+  const euros = records.map(eurosBy(payments));
   return {
     kind: 'POSSIBLE_RETURN',
     ...aboutInstruction(instruction),
@@ -226,6 +237,13 @@ function alarmOf(
     amountMinor: sumMinor(euros),
     records: records.map(([id, { rowNo = null }], n) => ({ id, minor: String(euros[n]), row: rowNo })),
   };
+}
+
+/** The euros of a record, in minor units: what does not say its amount counts as what the payment it names was. */
+function eurosBy(payments: readonly FollowedPayment[]): (record: Recorded) => bigint {
+  const paid = new Map(payments.map(({ rowNo, amountMinor }) => [rowNo, amountMinor] as const));
+  return ([, { amountMinor, rowNo, currency }]) =>
+    isSummed(currency) ? (amountMinor ?? paid.get(rowNo ?? 0) ?? 0n) : 0n;
 }
 
 const NAMES_SETTLED = 'names payments of it that are settled';

@@ -231,6 +231,18 @@ it('lets no payment in flight explain what names none where a record names it th
   expect(await paid.asked()).toEqual(['1']);
 });
 
+it('asks about what was acknowledged no more when another comes in, and closes once that is explained', async () => {
+  const paid = await PaidInstruction.of(70, 100);
+  paid.comesIn({ minor: 70 });
+  await paid.read();
+  await paid.acknowledge();
+  paid.comesIn({ minor: 100, row: 2 });
+  await paid.read();
+  expect(await paid.asked()).toEqual(['1']);
+  await paid.read({ back: 2 });
+  expect(await paid.asked()).toEqual([]);
+});
+
 const AMOUNTS = [100, 100, 100, 250];
 const row = fc.integer({ min: 1, max: AMOUNTS.length });
 const steps = fc.array(

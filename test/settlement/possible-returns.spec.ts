@@ -95,6 +95,8 @@ describe('money that came in for payments whose money is not kept', () => {
 
   it('is not asked about where it came back whole', async () => {
     expect(await asked([payment(1, {}), returned], { messageId, amountMinor: 20_000n })).toEqual([]);
+    await office.close();
+    office = await nothingAsked();
     expect(await asked([payment(1, {}), returned], { amountMinor: 20_000n })).toEqual([]);
     expect(await asked([payment(1, {}), failed('EXT_REFUSED')], { amountMinor: 20_000n })).toEqual([]);
     expect(await asked([payment(1, {}), failed('EXT_REFUSED')], {})).toEqual([]);
@@ -182,6 +184,16 @@ describe('money that came in for payments whose money is not kept', () => {
       { id: 'in 1', row: null, minor: '19950' },
       { id: 'in 2', row: 2, minor: '19950' },
     ]);
+  });
+
+  it('is told as it was where a later read does not show it', async () => {
+    const dollars: PaymentMarks = { bankPaymentId: '7', messageId, amountMinor: 900n, currency: 'USD' };
+    await asked([payment(1, {}), returned], dollars);
+    const mine: PaymentMarks = { bankPaymentId: '8', messageId: payment(1, {}).messageId };
+    const [told] = await asked([payment(1, {}), returned], mine);
+    expect(told!.records).toContainEqual({ id: '7', row: 2, minor: '0' });
+    expect(told!.happened).toContain('Of another amount than the payment it names: "7".');
+    expect(told!.amount).toBe('10000');
   });
 
   it('is asked about with what names a settled payment', async () => {
