@@ -22,6 +22,7 @@ import {
   isAsMuch,
   isKept,
   namingOf,
+  NO_ROW,
   OfPayment,
   Reading,
   Recorded,
@@ -39,14 +40,19 @@ export class CameBack {
   /** By what tells the record from others. */
   readonly records = new Map<string, CameIn>();
 
-  constructor(readonly debtorIban: string) {}
+  constructor(
+    readonly debtorIban: string,
+    private readonly instructionId: string,
+  ) {}
 
   add(marks: PaymentMarks): void {
     const { bankPaymentId, messageId, creditorIban, amountMinor, currency } = marks;
     const record = bankPaymentId ?? messageId;
     if (record === undefined || creditorIban === undefined || !sameIban(creditorIban, this.debtorIban))
       return;
-    const [rowNo] = namesIn(marks).flatMap((name) => readMessageId(name)?.rowNo ?? []);
+    const named = namesIn(marks).flatMap((name) => readMessageId(name) ?? []);
+    const ours = named.find(({ instructionId }) => instructionId === this.instructionId);
+    const rowNo = ours?.rowNo ?? (named.length > 0 ? NO_ROW : undefined);
     this.records.set(record, { rowNo, amountMinor, currency });
   }
 }
@@ -78,12 +84,15 @@ async function toldOf(tx: EmployerTransaction, { id }: Instruction): Promise<Tol
   return [...told.values()];
 }
 
-/** In order, the latest last as far as the bank counts its ids up; what names no row of the instruction names none. */
+/** In order, the latest last as far as the bank counts its ids up; what names none of its rows names NO_ROW. */
 function shownIn({ records }: CameBack, payments: readonly FollowedPayment[]): Recorded[] {
   const rows = new Set(payments.map(({ rowNo }) => rowNo));
   return [...records]
     .sort(([a], [b]) => a.length - b.length || (a < b ? -1 : 1))
-    .map(([record, one]) => [record, rows.has(one.rowNo ?? 0) ? one : { ...one, rowNo: undefined }]);
+    .map(([record, one]) => [
+      record,
+      one.rowNo === undefined || rows.has(one.rowNo) ? one : { ...one, rowNo: NO_ROW },
+    ]);
 }
 
 /**
@@ -143,7 +152,7 @@ function openUnshown(
       if (minor !== '0')
         return [id, { rowNo: row ?? undefined, amountMinor: BigInt(minor), currency: 'EUR' }];
       // What named a payment and brought no euros brought another amount than it; what named none may not have said any.
-      return [id, typeof row === 'number' ? { rowNo: row, amountMinor: 0n } : {}];
+      return [id, row ? { rowNo: row, amountMinor: 0n } : { rowNo: row ?? undefined }];
     });
 }
 
@@ -210,12 +219,13 @@ function alarmOf(
 ): Alarm {
   const others = othersOf(payments, records);
   const hasOther = others.length > 0;
-  const unnamed = records.filter(([, { rowNo }]) => rowNo === undefined);
+  const unnamed = records.filter(([, { rowNo = NO_ROW }]) => rowNo === NO_ROW);
   const kept = new Set(payments.filter(isKept).map(({ rowNo }) => rowNo));
   const ofKept = records.filter(([, { rowNo = 0 }]) => kept.has(rowNo));
   const otherwise = new Set(others.map(([record]) => record));
   const ofNone = records.filter(
-    ([record, { rowNo }]) => rowNo !== undefined && !kept.has(rowNo) && !otherwise.has(record),
+    ([record, { rowNo }]) =>
+      rowNo !== undefined && rowNo !== NO_ROW && !kept.has(rowNo) && !otherwise.has(record),
   );
   const which = [
     ...(ofKept.length > 0 ? [NAMES_SETTLED] : []),
@@ -260,7 +270,7 @@ function wordsOfAmounts([record, { amountMinor, currency }, payment]: OfPayment)
 function wordsOfUnnamed([record, { amountMinor, currency }]: Recorded): string[] {
   if (amountMinor === undefined) return [];
   return [
-    `Record "${record}" brought ${formatMoney(amountMinor, currency)}, and names no payment by its message id or in its remittance.`,
+    `Record "${record}" brought ${formatMoney(amountMinor, currency)}, and names no payment of it by its message id or in its remittance.`,
   ];
 }
 
@@ -269,7 +279,7 @@ function withRows(names: readonly string[], records: readonly Recorded[]): strin
   const rows = new Map(records.map(([record, { rowNo }]) => [`"${record}"`, rowNo]));
   return names.map((name) => {
     const rowNo = rows.get(name);
-    return rowNo === undefined ? name : `${name} (row ${rowNo})`;
+    return (rowNo ?? NO_ROW) === NO_ROW ? name : `${name} (row ${rowNo})`;
   });
 }
 

@@ -3,6 +3,9 @@ import { sameIban } from '../domain/party';
 import { Asked, broughtBack, Returned } from '../pay-run/came-back';
 import { FollowedPayment } from './follow-plan';
 
+/** Named by what names a payment that its instruction does not have: no payment of that explains it. */
+export const NO_ROW = 0;
+
 /** What a record of money that came in says of it; absent where it does not. Amounts in minor units. */
 export interface CameIn {
   rowNo?: number;

@@ -72,7 +72,7 @@ class PaidInstruction {
           [this.instruction.id, change.back],
         );
       const payments = await followedPayments(tx, office.personal, this.instruction);
-      const cameBack = new CameBack(DEBTOR);
+      const cameBack = new CameBack(DEBTOR, this.instruction.id);
       this.cameIn.forEach(({ minor, row }, n) => {
         if (change.hidden?.includes(n)) return;
         const messageId = row === undefined ? undefined : messageIdOf(this.instruction.id, row);
