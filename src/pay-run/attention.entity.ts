@@ -6,7 +6,7 @@ import { AttentionAction as Action, AttentionKind } from './attention-words';
 export interface AskedRecord {
   id: string;
   minor: string;
-  /** Of money that came in: the row it names; null where it names none. Absent where only what was kept was written down. */
+  /** Of money that came in: the row it names, 0 for a payment that its instruction does not have; null where it names none. Absent where only what was kept was written down. */
   row?: number | null;
 }
 

@@ -59,20 +59,31 @@ export async function returnedOf(
   }));
 }
 
-/** Remembers which record names each of these payments: for good, since not every read shows it. */
-export async function recordCameBack(tx: EmployerTransaction, payments: readonly Returned[]): Promise<void> {
-  if (payments.length === 0) return;
+/** Which record names each payment of an instruction, by row, as it was remembered. */
+export async function cameBackAsOf(
+  tx: EmployerTransaction,
+  instructionId: string,
+): Promise<Map<number, string>> {
+  const named = await tx.query<{ row_no: number; came_back_as: string }>(
+    `SELECT row_no, came_back_as FROM bank_payment
+     WHERE employer_id = $1 AND instruction_id = $2 AND came_back_as IS NOT NULL`,
+    [tx.employerId, instructionId],
+  );
+  return new Map(named.map((one) => [one.row_no, one.came_back_as]));
+}
+
+/** Remembers which record names payments of an instruction, by row: for good, since not every read shows it. */
+export async function recordCameBack(
+  tx: EmployerTransaction,
+  instructionId: string,
+  named: ReadonlyMap<number, string>,
+): Promise<void> {
+  if (named.size === 0) return;
   await queryByHash(
     tx,
-    `UPDATE bank_payment b SET came_back_as = s.record
-     FROM unnest($2::uuid[], $3::int[], $4::text[]) AS s(instruction_id, row_no, record)
-     WHERE b.employer_id = $1 AND b.instruction_id = s.instruction_id AND b.row_no = s.row_no AND b.came_back_as IS NULL`,
-    [
-      tx.employerId,
-      payments.map((one) => one.instructionId),
-      payments.map((one) => one.rowNo),
-      payments.map((one) => one.cameBackAs),
-    ],
+    `UPDATE bank_payment b SET came_back_as = s.record FROM unnest($3::int[], $4::text[]) AS s(row_no, record)
+     WHERE b.employer_id = $1 AND b.instruction_id = $2 AND b.row_no = s.row_no AND b.came_back_as IS NULL`,
+    [tx.employerId, instructionId, [...named.keys()], [...named.values()]],
   );
 }
 

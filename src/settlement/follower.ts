@@ -142,7 +142,7 @@ export class Follower {
       await this.recordShown(claim, followed, glance.shown);
       return {};
     }
-    const cameBack = new CameBack(this.personal.open(account.ibanSealed));
+    const cameBack = new CameBack(this.personal.open(account.ibanSealed), instruction.id);
     const payments = await this.paymentsOf(claim, followed, cameBack, glance);
     const { seen, by, unread, garbled, cutShort, untried } = payments;
     const asked = glance ?? (await this.glance.afterPayments(followed, seen));

@@ -5,11 +5,29 @@ import { formatMoney, isSummed, sumMinor } from '../domain/money';
 import { sameIban } from '../domain/party';
 import { aboutInstruction, type Alarm, clear, raiseNaming } from '../pay-run/attention.store';
 import type { AskedRecord } from '../pay-run/attention.entity';
-import { Asked, broughtBack, microseconds, recordCameBack, Returned, returnedOf } from '../pay-run/came-back';
+import {
+  Asked,
+  broughtBack,
+  cameBackAsOf,
+  microseconds,
+  recordCameBack,
+  Returned,
+  returnedOf,
+} from '../pay-run/came-back';
 import { Instruction } from '../pay-run/instruction.entity';
 import { readMessageId } from '../pay-run/message-id';
 import { FollowedPayment } from './follow-plan';
-import { CameIn, isAsMuch, isKept, namingOf, OfPayment, Recorded, unexplained } from './unexplained-records';
+import {
+  CameIn,
+  isAsMuch,
+  isKept,
+  namingOf,
+  NO_ROW,
+  OfPayment,
+  Reading,
+  Recorded,
+  unexplained,
+} from './unexplained-records';
 
 /** Records named in an attention; of more their number is told. */
 const RECORDS_NAMED = 100;
@@ -22,14 +40,19 @@ export class CameBack {
   /** By what tells the record from others. */
   readonly records = new Map<string, CameIn>();
 
-  constructor(readonly debtorIban: string) {}
+  constructor(
+    readonly debtorIban: string,
+    private readonly instructionId: string,
+  ) {}
 
   add(marks: PaymentMarks): void {
     const { bankPaymentId, messageId, creditorIban, amountMinor, currency } = marks;
     const record = bankPaymentId ?? messageId;
     if (record === undefined || creditorIban === undefined || !sameIban(creditorIban, this.debtorIban))
       return;
-    const [rowNo] = namesIn(marks).flatMap((name) => readMessageId(name)?.rowNo ?? []);
+    const named = namesIn(marks).flatMap((name) => readMessageId(name) ?? []);
+    const ours = named.find(({ instructionId }) => instructionId === this.instructionId);
+    const rowNo = ours?.rowNo ?? (named.length > 0 ? NO_ROW : undefined);
     this.records.set(record, { rowNo, amountMinor, currency });
   }
 }
@@ -37,6 +60,8 @@ export class CameBack {
 /** A record that people are asked about, or decided. */
 interface Told extends Asked {
   isOpen: boolean;
+  /** Its amount, in minor units, when two people last decided of it; undefined where they did not. */
+  decidedMinor?: string;
 }
 
 /** Each record as people were asked about it last, the last first. */
@@ -51,49 +76,70 @@ async function toldOf(tx: EmployerTransaction, { id }: Instruction): Promise<Tol
   );
   const told = new Map<string, Told>();
   for (const { asked_at: askedAt, is_open: isOpen, records } of questions)
-    for (const one of records)
-      if (!told.has(one.id))
-        told.set(one.id, { ...one, instructionId: id, askedAt: BigInt(askedAt), isOpen });
+    for (const one of records) {
+      const last = told.get(one.id) ?? { ...one, instructionId: id, askedAt: BigInt(askedAt), isOpen };
+      if (!isOpen) last.decidedMinor ??= one.minor;
+      told.set(one.id, last);
+    }
   return [...told.values()];
 }
 
-/** In order, the latest last as far as the bank counts its ids up; what names no row of the instruction names none. */
+/** In order, the latest last as far as the bank counts its ids up; what names none of its rows names NO_ROW. */
 function shownIn({ records }: CameBack, payments: readonly FollowedPayment[]): Recorded[] {
   const rows = new Set(payments.map(({ rowNo }) => rowNo));
   return [...records]
     .sort(([a], [b]) => a.length - b.length || (a < b ? -1 : 1))
-    .map(([record, one]) => [record, rows.has(one.rowNo ?? 0) ? one : { ...one, rowNo: undefined }]);
+    .map(([record, one]) => [
+      record,
+      one.rowNo === undefined || rows.has(one.rowNo) ? one : { ...one, rowNo: NO_ROW },
+    ]);
 }
 
-/** The payments of the instruction that came back, each with the record that names it, written down where it is new. */
-async function returnedAs(
+/**
+ * Which record names each payment of an instruction, by row, the first of as much; of what came back one of another amount
+ * where there is none. Written down where it is new.
+ */
+async function namedBy(
   tx: EmployerTransaction,
-  { id, payRunId }: Instruction,
+  { id }: Instruction,
   told: readonly Asked[],
-  naming: readonly OfPayment[],
-): Promise<Returned[]> {
-  const returned = await returnedOf(tx, [payRunId], id);
+  { payments, records, returned }: Pick<Reading, 'payments' | 'records' | 'returned'>,
+): Promise<ReadonlyMap<number, string>> {
+  const known = await cameBackAsOf(tx, id);
+  const paid = new Map(payments.map(({ rowNo, amountMinor }) => [rowNo, String(amountMinor)] as const));
+  const back = new Set(returned.map(({ rowNo }) => rowNo));
   const names = [
-    ...told.map((one) => ({ ...one, rowNo: one.row })),
-    ...naming.map(([record, cameIn, payment]) => ({
-      id: record,
-      rowNo: payment.rowNo,
-      minor: isAsMuch(cameIn, payment) ? String(payment.amountMinor) : '',
+    ...told.map((one) => ({
+      record: one.id,
+      rowNo: one.row ?? 0,
+      isWhole: paid.get(one.row ?? 0) === one.minor,
     })),
+    ...namingOf({ payments, records }).map(([record, cameIn, payment]) => ({
+      record,
+      rowNo: payment.rowNo,
+      isWhole: isAsMuch(cameIn, payment),
+    })),
+  ].filter(({ rowNo }) => !known.has(rowNo));
+  const inOrder = [
+    ...names.filter(({ isWhole }) => isWhole),
+    ...names.filter(({ rowNo }) => back.has(rowNo)),
   ];
-  const named = returned.map((one) => {
-    const ofIt = one.cameBackAs === null ? names.filter(({ rowNo }) => rowNo === one.rowNo) : [];
-    const first = ofIt.find(({ minor }) => minor === one.minor) ?? ofIt[0];
-    return { ...one, cameBackAs: one.cameBackAs ?? first?.id ?? null };
-  });
-  await recordCameBack(
-    tx,
-    named.filter(({ cameBackAs }, n) => cameBackAs !== returned[n]?.cameBackAs),
-  );
-  return named;
+  const fresh = new Map(inOrder.reverse().map(({ record, rowNo }) => [rowNo, record] as const));
+  await recordCameBack(tx, id, fresh);
+  return new Map([...known, ...fresh]);
 }
 
-/** What people are asked about and the read does not show, as it was told. */
+/** Whether two people decided of a record as it is shown. */
+function isDecidedAs(
+  told: readonly Told[],
+  payments: readonly FollowedPayment[],
+): (record: Recorded) => boolean {
+  const decided = new Map(told.map(({ id, decidedMinor }) => [id, decidedMinor] as const));
+  const eurosOf = eurosBy(payments);
+  return (record) => decided.get(record[0]) === String(eurosOf(record));
+}
+
+/** What people are asked about, and did not decide, and the read does not show, as it was told. */
 function openUnshown(
   told: readonly Told[],
   shown: readonly Recorded[],
@@ -101,25 +147,23 @@ function openUnshown(
 ): Recorded[] {
   const ids = new Set(shown.map(([record]) => record));
   return told
-    .filter((one) => one.isOpen && !ids.has(one.id) && !explained.has(one))
+    .filter((one) => one.isOpen && one.decidedMinor !== one.minor && !ids.has(one.id) && !explained.has(one))
     .map(({ id, row, minor }) => {
-      const amountMinor = minor === '0' ? undefined : BigInt(minor);
-      return [id, { rowNo: row ?? undefined, amountMinor, currency: 'EUR' }];
+      if (minor !== '0')
+        return [id, { rowNo: row ?? undefined, amountMinor: BigInt(minor), currency: 'EUR' }];
+      // What named a payment and brought no euros brought another amount than it; what named none may not have said any.
+      return [id, row ? { rowNo: row, amountMinor: 0n } : { rowNo: row ?? undefined }];
     });
 }
 
-/** Whether the open question names a record that this read does not show: that it is not shown explains nothing. */
-async function isAskedAboutOthers(
-  tx: EmployerTransaction,
-  { id }: Instruction,
-  { records }: CameBack,
-): Promise<boolean> {
-  const open = await tx.query<{ asked: string[] | null }>(
-    `SELECT jsonb_path_query_array(records, '$[*].id') AS asked FROM attention
-     WHERE employer_id = $1 AND kind = 'POSSIBLE_RETURN' AND subject_id = $2 AND resolved_at IS NULL`,
+/** Whether the open question is of records that were not written down: no read tells that they are explained. */
+async function isAskedOfUnwritten(tx: EmployerTransaction, { id }: Instruction): Promise<boolean> {
+  const open = await tx.query(
+    `SELECT FROM attention WHERE employer_id = $1 AND kind = 'POSSIBLE_RETURN' AND subject_id = $2
+       AND resolved_at IS NULL AND records IS NULL`,
     [tx.employerId, id],
   );
-  return open.some(({ asked }) => asked?.some((record) => !records.has(record)) ?? true);
+  return open.length > 0;
 }
 
 /** Says that what came in for a payment is not what was paid. */
@@ -127,8 +171,8 @@ const ANOTHER_AMOUNT = ' Of another amount than the payment it names: ';
 
 /**
  * Money came back, as it seems, for payments that stay settled all the same, or another amount than was paid: asked once
- * for the instruction, and anew when more comes. It moves nothing. Closed by itself once a read shows all that was asked
- * about, and the bank says of these payments that they are returned, and they came back whole.
+ * for the instruction, and anew when more comes. It moves nothing. What two people decided is not asked again. Closed by
+ * itself once the bank says of the payments of all else that was asked about that they are returned, and they came back whole.
  * @param payments of the instruction, as they stand
  */
 export async function tellOfPossibleReturns(
@@ -140,17 +184,22 @@ export async function tellOfPossibleReturns(
   if (cameBack.records.size === 0) return;
   const shown = shownIn(cameBack, payments);
   const asked = await toldOf(tx, instruction);
-  const returned = await returnedAs(tx, instruction, asked, namingOf({ payments, records: shown }));
+  const back = await returnedOf(tx, [instruction.payRunId], instruction.id);
+  const cameBackAs = await namedBy(tx, instruction, asked, { payments, records: shown, returned: back });
+  const returned = back.map((one) => ({ ...one, cameBackAs: cameBackAs.get(one.rowNo) ?? null }));
   const { debtorIban } = cameBack;
-  const left = unexplained({ payments, records: shown, asked, returned, debtorIban });
-  if (left.length === 0) {
-    if (await isAskedAboutOthers(tx, instruction, cameBack)) return;
+  const left = unexplained({ payments, records: shown, asked, returned, cameBackAs, debtorIban });
+  const isDecided = isDecidedAs(asked, payments);
+  const undecided = left.filter((one) => !isDecided(one));
+  const records = [...undecided, ...openUnshown(asked, shown, broughtBack(asked, returned))];
+  if (records.length === 0) {
+    if (await isAskedOfUnwritten(tx, instruction)) return;
     return clear(tx, ['POSSIBLE_RETURN'], instruction.id, 'no payment it could be of is settled and kept');
   }
-  const records = [...left, ...openUnshown(asked, shown, broughtBack(asked, returned))];
+  if (undecided.length === 0) return;
   const others = othersOf(payments, records);
   const told = new Set(asked.map(({ id }) => id));
-  if (others.length === 0 && left.every(([record]) => told.has(record))) return;
+  if (others.length === 0 && undecided.every(([record]) => told.has(record))) return;
   const named = namesOf(records.map(([record]) => record));
   const alarm = alarmOf(instruction, payments, records, named);
   await raiseNaming(tx, alarm, others.length > 0 ? [...named, ANOTHER_AMOUNT] : named);
@@ -170,13 +219,13 @@ function alarmOf(
 ): Alarm {
   const others = othersOf(payments, records);
   const hasOther = others.length > 0;
-  const paid = new Map(payments.map(({ rowNo, amountMinor }) => [rowNo, amountMinor] as const));
-  const unnamed = records.filter(([, { rowNo }]) => rowNo === undefined);
+  const unnamed = records.filter(([, { rowNo = NO_ROW }]) => rowNo === NO_ROW);
   const kept = new Set(payments.filter(isKept).map(({ rowNo }) => rowNo));
   const ofKept = records.filter(([, { rowNo = 0 }]) => kept.has(rowNo));
   const otherwise = new Set(others.map(([record]) => record));
   const ofNone = records.filter(
-    ([record, { rowNo }]) => rowNo !== undefined && !kept.has(rowNo) && !otherwise.has(record),
+    ([record, { rowNo }]) =>
+      rowNo !== undefined && rowNo !== NO_ROW && !kept.has(rowNo) && !otherwise.has(record),
   );
   const which = [
     ...(ofKept.length > 0 ? [NAMES_SETTLED] : []),
@@ -185,10 +234,7 @@ function alarmOf(
     ...(unnamed.length > 0 ? [NAMES_NONE] : []),
   ];
   const bankWords = [...others.map(wordsOfAmounts), ...unnamed.flatMap(wordsOfUnnamed)];
-  // In euros. What does not say its amount counts as what the payment it names was.
-  const euros = records.map(([, { amountMinor, rowNo, currency }]) =>
-    isSummed(currency) ? (amountMinor ?? paid.get(rowNo ?? 0) ?? 0n) : 0n,
-  );
+  const euros = records.map(eurosBy(payments));
   return {
     kind: 'POSSIBLE_RETURN',
     ...aboutInstruction(instruction),
@@ -201,6 +247,13 @@ function alarmOf(
     amountMinor: sumMinor(euros),
     records: records.map(([id, { rowNo = null }], n) => ({ id, minor: String(euros[n]), row: rowNo })),
   };
+}
+
+/** The euros of a record, in minor units: what does not say its amount counts as what the payment it names was. */
+function eurosBy(payments: readonly FollowedPayment[]): (record: Recorded) => bigint {
+  const paid = new Map(payments.map(({ rowNo, amountMinor }) => [rowNo, amountMinor] as const));
+  return ([, { amountMinor, rowNo, currency }]) =>
+    isSummed(currency) ? (amountMinor ?? paid.get(rowNo ?? 0) ?? 0n) : 0n;
 }
 
 const NAMES_SETTLED = 'names payments of it that are settled';
@@ -217,7 +270,7 @@ function wordsOfAmounts([record, { amountMinor, currency }, payment]: OfPayment)
 function wordsOfUnnamed([record, { amountMinor, currency }]: Recorded): string[] {
   if (amountMinor === undefined) return [];
   return [
-    `Record "${record}" brought ${formatMoney(amountMinor, currency)}, and names no payment by its message id or in its remittance.`,
+    `Record "${record}" brought ${formatMoney(amountMinor, currency)}, and names no payment of it by its message id or in its remittance.`,
   ];
 }
 
@@ -226,7 +279,7 @@ function withRows(names: readonly string[], records: readonly Recorded[]): strin
   const rows = new Map(records.map(([record, { rowNo }]) => [`"${record}"`, rowNo]));
   return names.map((name) => {
     const rowNo = rows.get(name);
-    return rowNo === undefined ? name : `${name} (row ${rowNo})`;
+    return (rowNo ?? NO_ROW) === NO_ROW ? name : `${name} (row ${rowNo})`;
   });
 }
 

@@ -3,6 +3,9 @@ import { sameIban } from '../domain/party';
 import { Asked, broughtBack, Returned } from '../pay-run/came-back';
 import { FollowedPayment } from './follow-plan';
 
+/** Named by what names a payment that its instruction does not have: no payment of that explains it. */
+export const NO_ROW = 0;
+
 /** What a record of money that came in says of it; absent where it does not. Amounts in minor units. */
 export interface CameIn {
   rowNo?: number;
@@ -23,6 +26,8 @@ export interface Reading {
   asked: readonly Asked[];
   /** The payments that came back, the latest last. */
   returned: readonly Returned[];
+  /** The record that names each payment, by row, as far as one was seen. */
+  cameBackAs: ReadonlyMap<number, string>;
   debtorIban: string;
 }
 
@@ -40,11 +45,10 @@ export function namingOf({ payments, records }: Pick<Reading, 'payments' | 'reco
  * it brought, and of others of as much as many are left as lack a payment, the latest.
  */
 export function unexplained(reading: Reading): Recorded[] {
-  const { payments, records, asked, returned, debtorIban } = reading;
+  const { payments, records, asked, returned, cameBackAs, debtorIban } = reading;
   const explained = broughtBack(asked, returned);
   const done = new Set([...explained.keys()].map(({ id }) => id));
   const spent = new Set([...explained.values()].map(({ rowNo }) => rowNo));
-  const cameBackAs = new Map(returned.map((one) => [one.rowNo, one.cameBackAs] as const));
   // What is paid to the very account it is paid from comes in there by itself.
   const mayBring = (payment: FollowedPayment): boolean =>
     (!isKept(payment) || sameIban(payment.iban, debtorIban)) && !isNeverDebited(payment.bankStatus ?? '');
@@ -58,7 +62,7 @@ export function unexplained(reading: Reading): Recorded[] {
   }
   const named = new Set(namingOf(reading).map(([, , { rowNo }]) => rowNo));
   const isFree = ({ rowNo }: FollowedPayment): boolean =>
-    !named.has(rowNo) && !spent.has(rowNo) && (cameBackAs.get(rowNo) ?? null) === null;
+    !named.has(rowNo) && !spent.has(rowNo) && !cameBackAs.has(rowNo);
   const givers = payments.filter((one) => isFree(one) && mayBring(one));
   const unnamed = records.filter(([record, { rowNo }]) => rowNo === undefined && !done.has(record));
   for (const record of givenBy(givers, unnamed, reading)) done.add(record);
@@ -77,7 +81,7 @@ export function isAsMuch({ amountMinor, currency }: CameIn, payment: FollowedPay
 
 /**
  * Of records that name no payment those that one of the givers brought, each one: what nobody was asked about first, since
- * what had come back before people were asked is not what they were asked about, and what does not say its amount last.
+ * what they were asked about only a payment explains that came back after that, and what does not say its amount last.
  */
 function givenBy(
   givers: readonly FollowedPayment[],
@@ -94,8 +98,7 @@ function givenBy(
     .filter(([record, cameIn]) => {
       const since = askedAt.get(record);
       return left.take(cameIn, ({ rowNo }) => {
-        const back = returnedAt.get(rowNo);
-        return since === undefined || back === undefined || back > since;
+        return since === undefined || (returnedAt.get(rowNo) ?? since) > since;
       });
     })
     .map(([record]) => record);

@@ -1,13 +1,15 @@
 import fc from 'fast-check';
+import { EmployerTransaction } from '../../src/database/database';
 import { sumMinor } from '../../src/domain/money';
 import { Instruction } from '../../src/pay-run/instruction.entity';
 import { messageIdOf } from '../../src/pay-run/message-id';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
+import { movePayments } from '../../src/pay-run/payment.store';
 import { acknowledgedOf } from '../../src/reconciliation/acknowledged';
 import { followedPayments } from '../../src/settlement/follow.store';
 import { CameBack, tellOfPossibleReturns } from '../../src/settlement/possible-returns';
 import { Company, PayOffice, rows } from '../pay-run/pay-office';
-import { RunAtBank } from '../pay-run/run-at-bank';
+import { Fate, RunAtBank } from '../pay-run/run-at-bank';
 
 const DEBTOR = 'DE43999900000000001002';
 
@@ -15,6 +17,13 @@ const DEBTOR = 'DE43999900000000001002';
 interface CameIn {
   minor: number;
   row?: number;
+}
+
+/** What a read shows of one payment; to what it moves, where that ends it. */
+interface Shown {
+  row: number;
+  as: string;
+  to?: 'SETTLED' | 'FAILED';
 }
 
 let office: PayOffice;
@@ -25,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => office?.close());
 
-/** An instruction of which each payment was paid, and what is told of the money that comes in to its account. */
+/** An instruction of which each payment was paid unless something else is said of it, and what is told of the money that comes in to its account. */
 class PaidInstruction {
   private readonly cameIn: CameIn[] = [];
 
@@ -34,8 +43,11 @@ class PaidInstruction {
     private readonly instruction: Instruction,
   ) {}
 
-  static async of(...amounts: number[]): Promise<PaidInstruction> {
-    const run = await RunAtBank.ended(office, company, await office.run(company, rows(...amounts)));
+  static async of(...payments: (number | [minor: number, fate: Fate])[]): Promise<PaidInstruction> {
+    const all = payments.map((one) => (typeof one === 'number' ? ([one, 'SETTLED'] as const) : one));
+    const drafted = await office.run(company, rows(...all.map(([minor]) => minor)));
+    const fates = all.map(([, fate]) => fate);
+    const { run } = await RunAtBank.followed(office, company, drafted, fates);
     const instruction = await office.in(company, (tx) =>
       tx.manager.findOneByOrFail(Instruction, { payRunId: run.id }),
     );
@@ -47,8 +59,9 @@ class PaidInstruction {
   }
 
   /** As the bank shows it, in the same unit of work as what is told of that. */
-  async read(change: { back?: number; hidden?: readonly number[] } = {}): Promise<void> {
+  async read(change: { back?: number; hidden?: readonly number[]; shown?: Shown } = {}): Promise<void> {
     await office.in(company, async (tx) => {
+      if (change.shown) await this.show(tx, change.shown);
       const returned = await tx.query<{ id: string }>(
         'UPDATE payment SET returned_at = clock_timestamp() WHERE pay_run_id = $1 AND row_no = $2 AND returned_at IS NULL RETURNING id',
         [this.run.id, change.back ?? 0],
@@ -59,7 +72,7 @@ class PaidInstruction {
           [this.instruction.id, change.back],
         );
       const payments = await followedPayments(tx, office.personal, this.instruction);
-      const cameBack = new CameBack(DEBTOR);
+      const cameBack = new CameBack(DEBTOR, this.instruction.id);
       this.cameIn.forEach(({ minor, row }, n) => {
         if (change.hidden?.includes(n)) return;
         const messageId = row === undefined ? undefined : messageIdOf(this.instruction.id, row);
@@ -68,6 +81,22 @@ class PaidInstruction {
       });
       await tellOfPossibleReturns(tx, this.instruction, payments, cameBack);
     });
+  }
+
+  private async show(tx: EmployerTransaction, { row, as, to }: Shown): Promise<void> {
+    const [shown] = await tx.query<{ payment_id: string }>(
+      'UPDATE bank_payment SET bank_status = $3 WHERE instruction_id = $1 AND row_no = $2 RETURNING payment_id',
+      [this.instruction.id, row, as],
+    );
+    const settledOn = to === 'SETTLED' ? '2026-11-27' : undefined;
+    if (shown && to)
+      await movePayments(
+        tx,
+        this.run.id,
+        'SUBMITTED',
+        [{ paymentId: shown.payment_id, to, settledOn }],
+        'service',
+      );
   }
 
   /** The records that people are asked about. */
@@ -167,6 +196,51 @@ it('asks about a record that names a row which the instruction does not have', a
   paid.comesIn({ minor: 100, row: 9 });
   await paid.read();
   expect(await paid.asked()).toEqual(['0']);
+});
+
+it('goes on asking about a record that names none while a payment of as much goes on, or ends unpaid', async () => {
+  const paid = await PaidInstruction.of([100, 'EXCHANGED'], 100);
+  paid.comesIn({ minor: 100 });
+  await paid.read({ shown: { row: 1, as: 'SUB_IS_VALID' } });
+  expect(await paid.asked()).toEqual(['0']);
+  await paid.read({ shown: { row: 1, as: 'SUBMITTED' } });
+  expect(await paid.asked()).toEqual(['0']);
+  await paid.read({ shown: { row: 1, as: 'EXT_REFUSED', to: 'FAILED' } });
+  expect(await paid.asked()).toEqual(['0']);
+  await paid.read({ back: 2 });
+  expect(await paid.asked()).toEqual([]);
+});
+
+it('remembers which record names a payment before it comes back', async () => {
+  const paid = await PaidInstruction.of([100, 'EXCHANGED'], 100);
+  paid.comesIn({ minor: 100, row: 1 }, { minor: 100 });
+  await paid.read();
+  expect(await paid.asked()).toEqual(['1']);
+  await paid.read({ hidden: [0] });
+  expect(await paid.asked()).toEqual(['1']);
+  await paid.read({ shown: { row: 1, as: 'RETURNED', to: 'SETTLED' }, back: 1, hidden: [0] });
+  expect(await paid.asked()).toEqual(['1']);
+});
+
+it('lets no payment in flight explain what names none where a record names it that the read does not show', async () => {
+  const paid = await PaidInstruction.of([100, 'EXCHANGED'], 100);
+  paid.comesIn({ minor: 100, row: 1 });
+  await paid.read();
+  paid.comesIn({ minor: 100 });
+  await paid.read({ hidden: [0] });
+  expect(await paid.asked()).toEqual(['1']);
+});
+
+it('asks about what was acknowledged no more when another comes in, and closes once that is explained', async () => {
+  const paid = await PaidInstruction.of(70, 100);
+  paid.comesIn({ minor: 70 });
+  await paid.read();
+  await paid.acknowledge();
+  paid.comesIn({ minor: 100, row: 2 });
+  await paid.read();
+  expect(await paid.asked()).toEqual(['1']);
+  await paid.read({ back: 2 });
+  expect(await paid.asked()).toEqual([]);
 });
 
 const AMOUNTS = [100, 100, 100, 250];

@@ -8,12 +8,13 @@ import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
 import { select } from '../support/database';
 
 const INSTRUCTION = '018f0000-0000-7000-8000-000000000001';
+const OTHER_INSTRUCTION = '018f0000-0000-7000-8000-000000000002';
 const DEBTOR = 'DE43999900000000001002';
 const EMPLOYEE = 'DE70999900000000001001';
 
 describe('what came in counts as money that may have come back', () => {
   const seen = (marks: Parameters<CameBack['add']>[0]) => {
-    const cameBack = new CameBack(DEBTOR);
+    const cameBack = new CameBack(DEBTOR, INSTRUCTION);
     cameBack.add(marks);
     cameBack.add(marks);
     return [...cameBack.records].map(([record, { rowNo }]) => [record, rowNo]);
@@ -37,6 +38,11 @@ describe('what came in counts as money that may have come back', () => {
       'named in its remittance, with a message id of its own',
       { bankPaymentId: '7', messageId: 'r-1', creditorIban: DEBTOR, remittanceWords: [messageId] },
       [['7', 3]],
+    ],
+    [
+      'naming a payment of another instruction',
+      { bankPaymentId: '7', messageId: messageIdOf(OTHER_INSTRUCTION, 3), creditorIban: DEBTOR },
+      [['7', 0]],
     ],
     ['naming no row', { bankPaymentId: '7', creditorIban: DEBTOR }, [['7', undefined]]],
     ['not to an employee at the same bank', { bankPaymentId: '7', messageId, creditorIban: EMPLOYEE }, []],
@@ -80,7 +86,7 @@ describe('money that came in for payments whose money is not kept', () => {
   const asked = async (payments: FollowedPayment[], ...cameIn: PaymentMarks[]) => {
     await office.database.inEmployer(ours.employer, async (tx) => {
       const instruction = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
-      const cameBack = new CameBack(DEBTOR);
+      const cameBack = new CameBack(DEBTOR, instruction.id);
       cameIn.forEach((marks, n) =>
         cameBack.add({ bankPaymentId: `in ${n}`, creditorIban: DEBTOR, currency: 'EUR', ...marks }),
       );
@@ -95,6 +101,8 @@ describe('money that came in for payments whose money is not kept', () => {
 
   it('is not asked about where it came back whole', async () => {
     expect(await asked([payment(1, {}), returned], { messageId, amountMinor: 20_000n })).toEqual([]);
+    await office.close();
+    office = await nothingAsked();
     expect(await asked([payment(1, {}), returned], { amountMinor: 20_000n })).toEqual([]);
     expect(await asked([payment(1, {}), failed('EXT_REFUSED')], { amountMinor: 20_000n })).toEqual([]);
     expect(await asked([payment(1, {}), failed('EXT_REFUSED')], {})).toEqual([]);
@@ -167,7 +175,7 @@ describe('money that came in for payments whose money is not kept', () => {
       'Money came in to the account of the submitted instruction and names none of its payments, nor is it what one of them brought back, 1 in all: record "in 0".',
     );
     expect([told!.words, told!.amount]).toEqual([
-      'Record "in 0" brought 199.50 EUR, and names no payment by its message id or in its remittance.',
+      'Record "in 0" brought 199.50 EUR, and names no payment of it by its message id or in its remittance.',
       '19950',
     ]);
   });
@@ -182,6 +190,27 @@ describe('money that came in for payments whose money is not kept', () => {
       { id: 'in 1', row: null, minor: '19950' },
       { id: 'in 2', row: 2, minor: '19950' },
     ]);
+  });
+
+  it.each([
+    ['a row that the instruction does not have', messageIdOf(ours.instruction[0], 9)],
+    ['a payment of another instruction', messageIdOf(OTHER_INSTRUCTION, 2)],
+  ])('is asked about where it names %s, whatever came back', async (_what, other) => {
+    const [told] = await asked([payment(1, {}), returned], { messageId: other, amountMinor: 20_000n });
+    expect(told!.happened).toContain('names none of its payments');
+    expect(told!.happened).toContain('record "in 0".');
+    expect(told!.words).toContain('brought 200.00 EUR, and names no payment of it');
+    expect(told!.records).toEqual([{ id: 'in 0', row: 0, minor: '20000' }]);
+  });
+
+  it('is told as it was where a later read does not show it', async () => {
+    const dollars: PaymentMarks = { bankPaymentId: '7', messageId, amountMinor: 900n, currency: 'USD' };
+    await asked([payment(1, {}), returned], dollars);
+    const mine: PaymentMarks = { bankPaymentId: '8', messageId: payment(1, {}).messageId };
+    const [told] = await asked([payment(1, {}), returned], mine);
+    expect(told!.records).toContainEqual({ id: '7', row: 2, minor: '0' });
+    expect(told!.happened).toContain('Of another amount than the payment it names: "7".');
+    expect(told!.amount).toBe('10000');
   });
 
   it('is asked about with what names a settled payment', async () => {
