@@ -6,7 +6,7 @@ export class KnowWhatAPaymentCameBackAs1795132859950 implements MigrationInterfa
     await db.query(`
       ALTER TABLE bank_payment ADD COLUMN came_back_as text;
       COMMENT ON COLUMN bank_payment.came_back_as IS
-        'of a payment that came back the id of the record of money that came in and names it; null while none was seen';
+        'the id of the record of money that came in and names this payment; null while none was seen';
     `);
   }
 
