@@ -46,7 +46,6 @@ export function trueLengthTrials(): Trial[] {
         await stand.payroll.until(id, ['FOLLOWING'], SETTLED_WITHIN_MS);
         await sleep(begunMs + WITHOUT_WEBHOOKS_MS - Date.now());
         await stand.payroll.until(id, ['SETTLED'], SETTLED_WITHIN_MS);
-        stand.remark(`settled ${minutesSince(begunMs)} minutes after its upload`);
         return id;
       },
     },

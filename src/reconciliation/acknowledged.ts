@@ -78,9 +78,9 @@ interface Counting extends Shown {
 /**
  * Of the runs, oldest first. What was asked anew about an instruction is of all the records that are left of the question,
  * or of those that came in and were not decided: of two decisions that tell of one record the last counts it, and of others
- * both count their own. What totals, lists and
- * the balance show of one loss counts once (`toldOnce`). What came in before the bank showed its payment as returned
- * counts there. What was found in an instruction that was given up before its submit has moved nothing.
+ * both count their own. What totals, lists and the balance show of one loss counts once (`toldOnce`). What came in before
+ * the bank showed its payment as returned counts there. What was found in an instruction that was given up before its
+ * submit has moved nothing.
  */
 export async function acknowledgedOf(
   tx: EmployerTransaction,
