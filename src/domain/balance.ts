@@ -84,7 +84,9 @@ function isDeclared(
 
 /**
  * Whether what an account lacks, but for what may not have come back, is exactly what people declared not executed of a
- * run that paid nothing, by itself or with that of all others. All as for `paidAgain`.
+ * run that paid nothing, or of those that paid something too, by itself or with that of all others; or what others seem to
+ * have taken again is as much. All as for `paidAgain`.
+ * @param again what seems to have been taken again
  */
 export function lacksDeclared(
   payRunId: string,
@@ -92,9 +94,16 @@ export function lacksDeclared(
   lostMinor: bigint,
   unpaidMinor: bigint,
   unpaidChargesMinor: bigint,
+  again: readonly TakenAgain[] = [],
 ): boolean {
+  const paying = byRun(paid);
   const own = paid.filter((one) => one.payRunId === payRunId);
-  return isDeclared(own, paid, restsOf(paid, lostMinor, unpaidMinor, unpaidChargesMinor));
+  // A run that paid something looks at its account no longer than that may have been taken again.
+  const some = paid.filter((one) => one.payRunId === payRunId || paying.has(one.payRunId));
+  const rests = restsOf(paid, lostMinor, unpaidMinor, unpaidChargesMinor);
+  // The charges that the bank took for it, where it executed it, are not known.
+  const taken = again.map((one) => one.amountMinor);
+  return isDeclared(some, paid, rests) || isDeclared(own, own, taken);
 }
 
 /**

@@ -88,11 +88,13 @@ export class ReadsInParts<T extends object, R> {
     }
   }
 
-  /** The earliest failure, once all that is left failed and is waited for; else that it is to be asked again. */
+  /** The earliest failure, once all that is left failed, for good or so that it is waited for; else that it is to be asked again. */
   private told(answers: ReadonlyMap<string, Answer<R>>, left: Keyed<T>, of: number): Error {
     const nowMs = this.clock.now().getTime();
     const failures = failuresOf(among(answers, left));
-    const waitedFor = failures.filter(({ inARow }) => !inARow || inARow.nextMs > nowMs);
+    const waitedFor = failures.filter(
+      ({ inARow, isForGood }) => !inARow || isForGood || inARow.nextMs > nowMs,
+    );
     if (waitedFor[0] && waitedFor.length === left.length) return waitedFor[0];
     const failed = failuresOf([...answers.values()]);
     return new ReadInPart({ read: answers.size - failed.length, failed, of }, KEPT_MS);

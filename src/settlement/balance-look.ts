@@ -66,7 +66,14 @@ export class BalanceLook {
     // Where it paid nothing, what those of others took again, or may give back, is told by their own looks.
     const isOwn =
       instruction.status !== 'VOID' ||
-      lacksDeclared(run.id, paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor);
+      lacksDeclared(
+        run.id,
+        paid,
+        beforeMinor - nowMinor,
+        unpaidMinor,
+        unpaidChargesMinor,
+        found === 'not-yet' ? [] : found,
+      );
     const mayComeBack = found === 'not-yet' && isOwn;
     const again = found === 'not-yet' || !isOwn ? [] : found;
     const isLast = look !== 'daily' && (isKnown || isEven || look === 'over');

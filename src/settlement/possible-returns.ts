@@ -64,7 +64,7 @@ interface Told extends Asked {
   decidedMinor?: string;
 }
 
-/** Each record as people were asked about it last, the last first. */
+/** Each record as people were asked about it last, the last first, and before the others what is decided: so it is reported. */
 async function toldOf(tx: EmployerTransaction, { id }: Instruction): Promise<Told[]> {
   const questions = await tx.query<{ asked_at: string; is_open: boolean; records: AskedRecord[] }>(
     `SELECT ${microseconds('opened_at')} AS asked_at, resolved_at IS NULL AS is_open, records FROM attention a
@@ -81,7 +81,8 @@ async function toldOf(tx: EmployerTransaction, { id }: Instruction): Promise<Tol
       if (!isOpen) last.decidedMinor ??= one.minor;
       told.set(one.id, last);
     }
-  return [...told.values()];
+  const isOpen = ({ decidedMinor, minor }: Told): number => Number(decidedMinor !== minor);
+  return [...told.values()].sort((a, b) => isOpen(a) - isOpen(b));
 }
 
 /** In order, the latest last as far as the bank counts its ids up; what names none of its rows names NO_ROW. */
@@ -96,8 +97,8 @@ function shownIn({ records }: CameBack, payments: readonly FollowedPayment[]): R
 }
 
 /**
- * Which record names each payment of an instruction, by row, the first of as much; of what came back one of another amount
- * where there is none. Written down where it is new.
+ * Which record names each payment of an instruction, by row, the first that says as much; of what came back one that says
+ * nothing, or another amount, where there is none. Written down where it is new.
  */
 async function namedBy(
   tx: EmployerTransaction,
@@ -113,15 +114,17 @@ async function namedBy(
       record: one.id,
       rowNo: one.row ?? 0,
       isWhole: paid.get(one.row ?? 0) === one.minor,
+      isSaid: false,
     })),
     ...namingOf({ payments, records }).map(([record, cameIn, payment]) => ({
       record,
       rowNo: payment.rowNo,
       isWhole: isAsMuch(cameIn, payment),
+      isSaid: cameIn.amountMinor !== undefined,
     })),
   ].filter(({ rowNo }) => !known.has(rowNo));
   const inOrder = [
-    ...names.filter(({ isWhole }) => isWhole),
+    ...names.filter(({ isWhole, isSaid, rowNo }) => isWhole && (isSaid || back.has(rowNo))),
     ...names.filter(({ rowNo }) => back.has(rowNo)),
   ];
   const fresh = new Map(inOrder.reverse().map(({ record, rowNo }) => [rowNo, record] as const));
@@ -233,7 +236,7 @@ function alarmOf(
     ...(hasOther ? ['is not what was paid'] : []),
     ...(unnamed.length > 0 ? [NAMES_NONE] : []),
   ];
-  const bankWords = [...others.map(wordsOfAmounts), ...unnamed.flatMap(wordsOfUnnamed)];
+  const bankWords = [...others.filter(saysAmount).map(wordsOfAmounts), ...unnamed.flatMap(wordsOfUnnamed)];
   const euros = records.map(eurosBy(payments));
   return {
     kind: 'POSSIBLE_RETURN',
@@ -261,6 +264,11 @@ const NAMES_UNPAID = 'names payments of it of which nothing is left to come back
 const NAMES_NONE = 'names none of its payments, nor is it what one of them brought back';
 
 /** Not in `happened`, which people read who may not know what one person earns. */
+/** Not so where a read does not show it, and no euros of it were written down. */
+function saysAmount([, { amountMinor, currency }]: OfPayment): boolean {
+  return amountMinor !== 0n || currency !== undefined;
+}
+
 function wordsOfAmounts([record, { amountMinor, currency }, payment]: OfPayment): string {
   const cameIn = formatMoney(amountMinor ?? 0n, currency);
   return `Record "${record}" brought ${cameIn}, row ${payment.rowNo} paid ${formatMoney(payment.amountMinor, payment.currency)}.`;

@@ -98,17 +98,18 @@ describe('what an account lost over a run', () => {
   it.each([
     ['is that, though as much may not have come back', 800n, true],
     ['is that, and what was not paid is not back', 1_800n, true],
-    ['is that, and what was declared of another run too', 1_500n, true],
+    ['is that, and what was declared of all others too', 2_100n, true],
     ['is what was declared of another run alone', 700n, false],
     ['is what was not paid', 1_000n, false],
     ['is nothing', 0n, false],
+    ['is what was declared of a run that paid something too', 600n, true],
   ])('and where people declared all of a run not executed, %s', (_what, lackMinor, expected) => {
     const ofVoid = (payRunId: string, voidMinor: bigint) => ({
       ...one(payRunId, 0n, 0n, 0n, payRunId),
       payments: 0,
       voidMinor,
     });
-    const all = [...paid, ofVoid('declared', 800n), ofVoid('other', 700n)];
+    const all = [...paid, ofVoid('declared', 800n), ofVoid('other', 700n), ofVoid('run', 600n)];
     expect(lacksDeclared('declared', all, TOOK + lackMinor, 1_000n, 0n)).toBe(expected);
   });
 

@@ -121,6 +121,20 @@ describe('the reads that a person’s decision rests on', () => {
     await expect(request()).rejects.toBeInstanceOf(BankError);
   });
 
+  it('tell a failure that lasts for good, however long each takes', async () => {
+    const clock = new MovedClock();
+    const faults = faultsOf(clock, PATIENCE_MS);
+    const inParts = new ReadsInParts<{ id: number }, string>(clock);
+    const read = ({ id }: { id: number }) => {
+      clock.offsetMs += MINUTE_MS;
+      return faults.counting(`instruction ${id}`, () => Promise.reject(new BankError(500, { raw: '' })));
+    };
+    let told: unknown;
+    for (let asked = 0; asked < 40 && !(told instanceof BankError); asked += 1)
+      told = await inParts.each(range(4), read).catch((error: unknown) => error);
+    expect(told).toMatchObject({ status: 500, isForGood: true });
+  });
+
   it('are shared by requests at one time, and nothing of them is left to the next decision', async () => {
     const { request, reads } = requestsFor(range(3), 1_000);
     const shown = ['shown 0', 'shown 1', 'shown 2'];

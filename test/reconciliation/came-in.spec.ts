@@ -243,6 +243,18 @@ it('asks about what was acknowledged no more when another comes in, and closes o
   expect(await paid.asked()).toEqual([]);
 });
 
+it('asks on about the later of two that name none where one payment comes back: the one that was decided is explained', async () => {
+  const paid = await PaidInstruction.of(100, 100);
+  for (const decides of [true, false]) {
+    paid.comesIn({ minor: 100 });
+    await paid.read();
+    if (decides) await paid.acknowledge();
+  }
+  expect(await paid.asked()).toEqual(['1']);
+  await paid.read({ back: 1 });
+  expect(await paid.asked()).toEqual(['1']);
+});
+
 const AMOUNTS = [100, 100, 100, 250];
 const row = fc.integer({ min: 1, max: AMOUNTS.length });
 const steps = fc.array(

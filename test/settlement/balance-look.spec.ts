@@ -504,6 +504,17 @@ describe('a run none of whose submits was executed, as people declared', () => {
       expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
     });
 
+    it('stops everything where as much was taken with the charges that others of as much had', async () => {
+      const charged = (minor: number) =>
+        sql(
+          `UPDATE payment SET charges_minor = coalesce(charges_minor, 0) + ${minor} WHERE status = 'SETTLED'`,
+        );
+      await charged(20);
+      await look(2n * (TOTAL + 40n));
+      await charged(-20);
+      expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
+    });
+
     describe('of another sum,', () => {
       const OTHER = TOTAL + 200n;
       beforeAll(() => sql(`UPDATE payment SET amount_minor = amount_minor + 100 WHERE status = 'SETTLED'`));

@@ -211,6 +211,16 @@ describe('money that came in for payments whose money is not kept', () => {
     expect(told!.records).toContainEqual({ id: '7', row: 2, minor: '0' });
     expect(told!.happened).toContain('Of another amount than the payment it names: "7".');
     expect(told!.amount).toBe('10000');
+    expect(told!.words).toBeNull();
+  });
+
+  it('is of no payment for good by what names it and does not say how much it brought', async () => {
+    const silent: PaymentMarks = { bankPaymentId: '7', messageId };
+    await asked([payment(1, {}), payment(2, {})], silent);
+    const part: PaymentMarks = { ...silent, amountMinor: 6_000n };
+    const whole: PaymentMarks = { bankPaymentId: '8', messageId, amountMinor: 20_000n };
+    const [told] = await asked([payment(1, {}), returned], part, whole);
+    expect(told!.records).toEqual([{ id: '7', row: 2, minor: '6000' }]);
   });
 
   it('is asked about with what names a settled payment', async () => {
