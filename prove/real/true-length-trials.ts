@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MINUTE_MS } from '../../src/domain/durations';
 import { payFile, type Row } from '../../test/support/pay-rows';
 import { eventually } from '../../test/support/eventually';
 import { COMMITS } from './database-trials';
 import type { Stand } from './stand';
 import type { Trial } from './trial';
 
-const MINUTE_MS = 60_000;
 const AWAY_MS = 10 * MINUTE_MS;
 const WITHOUT_WEBHOOKS_MS = 60 * MINUTE_MS;
 /** The longest of the service's own pauses is 15 minutes, and an answer that is lost is looked for that long again. */

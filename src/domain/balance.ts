@@ -94,7 +94,7 @@ export function lacksDeclared(
   lostMinor: bigint,
   unpaidMinor: bigint,
   unpaidChargesMinor: bigint,
-  again: readonly TakenAgain[] = [],
+  again: readonly TakenAgain[],
 ): boolean {
   const paying = byRun(paid);
   const own = paid.filter((one) => one.payRunId === payRunId);

@@ -51,9 +51,9 @@ export class BalanceLook {
     const watch = watchOf(this.config);
     const look = await this.lookAt(claim, followed, watch);
     if (look === 'early') return false;
-    const taken = await this.database.inEmployer(claim.employerId, (tx) => takenSince(tx, followed, watch));
-    if (taken === undefined) return false;
-    const { paid, isKnown } = taken;
+    const since = await this.database.inEmployer(claim.employerId, (tx) => takenSince(tx, followed, watch));
+    if (since === undefined) return false;
+    const { paid, isKnown } = since;
     const nowMinor = await this.balanceOf(account.bankAccountId);
     if (nowMinor === 'unreadable') return look === 'repeated';
     if (nowMinor === undefined) return false;
@@ -63,19 +63,13 @@ export class BalanceLook {
     const lackMinor = lackOf(paid, beforeMinor - nowMinor);
     const isEven = lackMinor === 0n || lackMinor === unpaidChargesMinor;
     const found = paidAgain(paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor);
+    const taken = found === 'not-yet' ? [] : found;
     // Where it paid nothing, what those of others took again, or may give back, is told by their own looks.
     const isOwn =
       instruction.status !== 'VOID' ||
-      lacksDeclared(
-        run.id,
-        paid,
-        beforeMinor - nowMinor,
-        unpaidMinor,
-        unpaidChargesMinor,
-        found === 'not-yet' ? [] : found,
-      );
+      lacksDeclared(run.id, paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor, taken);
     const mayComeBack = found === 'not-yet' && isOwn;
-    const again = found === 'not-yet' || !isOwn ? [] : found;
+    const again = isOwn ? taken : [];
     const isLast = look !== 'daily' && (isKnown || isEven || look === 'over');
     if (again.length === 0 && (look === 'repeated' || !(isLast || isEven || mayComeBack))) return false;
     if (mayComeBack && !this.shouldBeBack(run, paid)) return false;

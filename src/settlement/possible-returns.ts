@@ -263,12 +263,12 @@ const NAMES_SETTLED = 'names payments of it that are settled';
 const NAMES_UNPAID = 'names payments of it of which nothing is left to come back';
 const NAMES_NONE = 'names none of its payments, nor is it what one of them brought back';
 
-/** Not in `happened`, which people read who may not know what one person earns. */
 /** Not so where a read does not show it, and no euros of it were written down. */
 function saysAmount([, { amountMinor, currency }]: OfPayment): boolean {
   return amountMinor !== 0n || currency !== undefined;
 }
 
+/** Not in `happened`, which people read who may not know what one person earns. */
 function wordsOfAmounts([record, { amountMinor, currency }, payment]: OfPayment): string {
   const cameIn = formatMoney(amountMinor ?? 0n, currency);
   return `Record "${record}" brought ${cameIn}, row ${payment.rowNo} paid ${formatMoney(payment.amountMinor, payment.currency)}.`;

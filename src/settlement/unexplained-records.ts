@@ -52,15 +52,15 @@ export function unexplained(reading: Reading): Recorded[] {
   // What is paid to the very account it is paid from comes in there by itself.
   const mayBring = (payment: FollowedPayment): boolean =>
     (!isKept(payment) || sameIban(payment.iban, debtorIban)) && !isNeverDebited(payment.bankStatus ?? '');
-  const naming = namingOf(reading).filter(([record]) => !done.has(record));
-  for (const [record, cameIn, payment] of naming) {
+  const naming = namingOf(reading);
+  for (const [record, cameIn, payment] of naming.filter(([record]) => !done.has(record))) {
     const { rowNo } = payment;
     const isOfOther = (cameBackAs.get(rowNo) ?? record) !== record;
     if (!mayBring(payment) || !isAsMuch(cameIn, payment) || spent.has(rowNo) || isOfOther) continue;
     spent.add(rowNo);
     done.add(record);
   }
-  const named = new Set(namingOf(reading).map(([, , { rowNo }]) => rowNo));
+  const named = new Set(naming.map(([, , { rowNo }]) => rowNo));
   const isFree = ({ rowNo }: FollowedPayment): boolean =>
     !named.has(rowNo) && !spent.has(rowNo) && !cameBackAs.has(rowNo);
   const givers = payments.filter((one) => isFree(one) && mayBring(one));

@@ -110,7 +110,7 @@ describe('what an account lost over a run', () => {
       voidMinor,
     });
     const all = [...paid, ofVoid('declared', 800n), ofVoid('other', 700n), ofVoid('run', 600n)];
-    expect(lacksDeclared('declared', all, TOOK + lackMinor, 1_000n, 0n)).toBe(expected);
+    expect(lacksDeclared('declared', all, TOOK + lackMinor, 1_000n, 0n, [])).toBe(expected);
   });
 
   it('hides no instruction that was paid again, and of which all came back', () => {
