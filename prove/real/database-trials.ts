@@ -17,8 +17,8 @@ export const DATABASE_SETTINGS = {
 };
 /** Longer than each of them. */
 const AWAY_MS = 8_000;
-const STRUCK_WITHIN_MS = 20_000;
-const SETTLED_WITHIN_MS = 25_000;
+/** From the approval until it has befallen, and from then until everybody is paid. */
+const WITHIN = { overMs: 20_000, settledMs: 25_000 } as const;
 
 /** A commit of a run in each of its states, by what it writes. */
 export const COMMITS = {
@@ -30,11 +30,7 @@ export const COMMITS = {
 /** What befalls the server after a commit. */
 const OUTAGES: Readonly<Record<string, (database: OwnDatabase) => Promise<void>>> = {
   'PostgreSQL restarted': ({ server }) => server.restart(),
-  'PostgreSQL refusing for longer than every time-out': async ({ proxy }) => {
-    await proxy.refuse();
-    await sleep(AWAY_MS);
-    await proxy.restore();
-  },
+  'PostgreSQL refusing for longer than every time-out': ({ proxy }) => refuseFor(proxy, AWAY_MS),
   'PostgreSQL silent for longer than every time-out': async ({ proxy }) => {
     proxy.hush();
     await sleep(AWAY_MS);
@@ -91,11 +87,19 @@ function trialOf(fault: string, meet: Trial['meet']): Trial {
   return { fault, assumptions: 'inside', short: false, stand: 'database', meet };
 }
 
+/** Takes no connection for so long, and cuts those there are. */
+export async function refuseFor(proxy: OwnDatabase['proxy'], awayMs: number): Promise<void> {
+  await proxy.refuse();
+  await sleep(awayMs);
+  await proxy.restore();
+}
+
 /** Pays, and waits until what was to befall the database is over and everybody is paid. @throws where it does not strike */
-async function struck(
+export async function struck(
   stand: Stand,
   rows: readonly Row[],
   over: Promise<void> = Promise.resolve(),
+  { overMs, settledMs }: { overMs: number; settledMs: number } = WITHIN,
 ): Promise<string> {
   const { payroll, ownDatabase } = stand;
   try {
@@ -106,11 +110,11 @@ async function struck(
       over.then(() => (isOver = true)),
       eventually(
         () => isOver,
-        STRUCK_WITHIN_MS,
+        overMs,
         () => 'it did not befall the database',
       ),
     ]);
-    await payroll.until(run.id, ['SETTLED'], SETTLED_WITHIN_MS);
+    await payroll.until(run.id, ['SETTLED'], settledMs);
     return run.id;
   } finally {
     await ownDatabase.proxy.restore();

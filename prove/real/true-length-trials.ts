@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MINUTE_MS } from '../../src/domain/durations';
-import { payFile, type Row } from '../../test/support/pay-rows';
-import { eventually } from '../../test/support/eventually';
-import { COMMITS } from './database-trials';
+import type { Row } from '../../test/support/pay-rows';
+import { COMMITS, refuseFor, struck } from './database-trials';
 import type { Stand } from './stand';
 import type { Trial } from './trial';
 
@@ -59,31 +58,18 @@ export function trueLengthTrials(): Trial[] {
 }
 
 async function awayFor(stand: Stand, rows: readonly Row[], commit: RegExp): Promise<string> {
-  const { payroll } = stand;
   const { proxy } = stand.ownDatabase;
-  let isAway = false;
-  const gone = proxy.atCommit(commit, 'passes').then(async () => {
-    await proxy.refuse();
-    isAway = true;
+  let backMs = NaN;
+  const over = proxy.atCommit(commit, 'passes').then(async () => {
+    await refuseFor(proxy, AWAY_MS);
+    backMs = Date.now();
   });
-  try {
-    const run = await payroll.uploaded(payFile(rows));
-    await stand.approve(run, rows);
-    const struck = eventually(
-      () => isAway,
-      STRUCK_WITHIN_MS,
-      () => 'it did not befall the database',
-    );
-    await Promise.all([gone, struck]);
-    await sleep(AWAY_MS);
-    await proxy.restore();
-    const backMs = Date.now();
-    await payroll.until(run.id, ['SETTLED'], SETTLED_WITHIN_MS);
-    stand.remark(`settled ${minutesSince(backMs)} minutes after the database came back`);
-    return run.id;
-  } finally {
-    await proxy.restore();
-  }
+  const id = await struck(stand, rows, over, {
+    overMs: STRUCK_WITHIN_MS + AWAY_MS,
+    settledMs: SETTLED_WITHIN_MS,
+  });
+  stand.remark(`settled ${minutesSince(backMs)} minutes after the database came back`);
+  return id;
 }
 
 function minutesSince(thenMs: number): string {
