@@ -11,6 +11,9 @@ export const SERVER_ENV = {
 
 /** SQLSTATE of the transaction that PostgreSQL undoes so that another can go on. */
 const DEADLOCK = '40P01';
+/** SQLSTATE of a database that cannot go, since connections that were cut had not ended within five seconds. */
+const IN_USE = '55006';
+const DROPS = 5;
 
 /** The migrated database that every spec file copies. */
 export const TEMPLATE = 'payrun';
@@ -51,8 +54,17 @@ export async function testDatabase(template = TEMPLATE): Promise<TestDatabase> {
     url: urlOfDatabase(server.appUrl, database),
     adminUrl: urlOfDatabase(server.ownerUrl, database),
     superuserUrl: urlOfDatabase(server.superuserUrl, database),
-    drop: () => execute(server.superuserUrl, `DROP DATABASE ${database} WITH (FORCE)`),
+    drop: () => dropDatabase(server.superuserUrl, database),
   };
+}
+
+async function dropDatabase(superuserUrl: string, database: string, tries = DROPS): Promise<void> {
+  try {
+    await execute(superuserUrl, `DROP DATABASE ${database} WITH (FORCE)`);
+  } catch (error) {
+    if (tries <= 1 || !(error instanceof DatabaseError && error.code === IN_USE)) throw error;
+    await dropDatabase(superuserUrl, database, tries - 1);
+  }
 }
 
 /** Leaves every request as a kill does between the commit of its work and that of its answer, six minutes ago. */
