@@ -405,6 +405,17 @@ export const RESTORE_GUARDS: Guard[] = [
     forbidden: insertion('restore_check', { ...wholeCheck, restore_id: EARLIER_RESTORE, waits_for: 'GET' }),
   },
   {
+    name: 'what the check after a restore found never changes',
+    kind: 'trigger',
+    on: 'restore_check',
+    object: 'refuse_change_of_a_passed_check',
+    says: 'passed_restore_check_stays',
+    lawful: `${insertion('restore_check', { ...check, passed_at: null })};
+      UPDATE restore_check SET passed_at = now(), needs_evidence = false WHERE restore_id = '${EARLIER_RESTORE}'`,
+    forbidden: `${insertion('restore_check', check)};
+      UPDATE restore_check SET needs_evidence = false WHERE restore_id = '${EARLIER_RESTORE}'`,
+  },
+  {
     name: 'submits stay off after a restore until the bank was read',
     ...BY_READING,
     says: 'restore_is_reconciled',
