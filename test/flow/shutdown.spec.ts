@@ -57,6 +57,13 @@ describe('a service that is told to stop', () => {
     await payroll.clearFaults();
   });
 
+  it('is told so as well when what started it is gone', async () => {
+    const { process: child, ended } = await payroll.spawn();
+    expect(child.connected).toBe(true);
+    child.disconnect();
+    await ended;
+  });
+
   const struck = () => eventually(async () => (await payroll.faults()).every(({ hits }) => hits > 0), 20_000);
 
   /** Has the bank keep its next answer to an add until that is released. */

@@ -181,8 +181,10 @@ export class Payroll {
   async spawn(settings: Record<string, string> = {}): Promise<ServiceProcess> {
     const child = spawn(process.execPath, [join(CRASH_BUILD, 'src/main.js')], {
       env: { PATH: process.env.PATH, ...this.settings, ...settings },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      // It ends when this process does, however that ends.
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
+    child.channel?.unref();
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
