@@ -187,13 +187,13 @@ export class Payroll {
     child.channel?.unref();
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+      stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
     }
     const ended = new Promise<string>((resolve) => {
       child.once('exit', (code, signal) => resolve(signal ?? String(code)));
     });
     const listening = new Promise<string>((resolve) => {
-      createInterface(child.stdout).on('line', (line) => {
+      createInterface(child.stdout!).on('line', (line) => {
         const match = /"url":"([^"]+)"/.exec(line);
         if (match) resolve(match[1]!);
       });
