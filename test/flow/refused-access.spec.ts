@@ -26,7 +26,8 @@ describe('a run whose submits are refused for our access', () => {
 
   it.each([
     ['403', 'SUBMIT_REFUSED', SIDE_BY_SIDE],
-    ['401', 'SUBMIT_UNKNOWN', SIDE_BY_SIDE + 1],
+    // Those whose answers are written down at one time do not see each other.
+    ['401', 'SUBMIT_UNKNOWN', 2 * SIDE_BY_SIDE],
   ])('keeps what it has not sent, and submits it once people resume it (%s)', async (kind, asked, most) => {
     await payroll.fault({ operation: 'submit', kind, every: 1 });
     const id = await payroll.paid(payFile(rows));
