@@ -10,6 +10,7 @@ import {
   fence,
   mayCall,
   NEVER,
+  park,
   READ_AGAIN_MS,
   rebuild,
   type Step,
@@ -90,6 +91,7 @@ function recordAnswer(
 ): number {
   const { store } = context;
   if (instruction.status !== 'SUBMIT_INTENT') return NEVER;
+  if (outcome.kind === 'no' && outcome.reason === 'forbidden') park(context);
   switch (afterSubmitAnswer(outcome, promised)) {
     case 'executed':
       recordExecuted(context, instruction, outcome.kind === 'yes' ? outcome.value : undefined);

@@ -132,7 +132,7 @@ function accessTrials(): Trial[] {
     {
       ...scripted('403 on submit only', true, { operation: 'submit', kind: '403', every: 1 }),
       stand: 'patient',
-      expects: ['SUBMIT_REFUSED'],
+      expects: ['CREDENTIALS', 'SUBMIT_REFUSED'],
     },
     scripted('429 in bursts', true, { operation: '*', kind: '429', every: 3, times: 6, retryAfterS: 1 }),
     scripted('500 to everything for a while', false, {

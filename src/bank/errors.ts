@@ -126,6 +126,11 @@ export interface BankErrorBody {
   raw: string;
 }
 
+/** How the message of every `BankError` of that status begins. */
+export function answered(status: number): string {
+  return `The bank answered ${status}`;
+}
+
 /** An answer that is not a success. Its message says what was answered, and not in the bank's words. */
 export class BankError extends BankClientError {
   readonly code?: string;
@@ -138,7 +143,7 @@ export class BankError extends BankClientError {
     readonly status: number,
     body: BankErrorBody,
   ) {
-    super(`The bank answered ${status}${body.code ? ` ${body.code}` : ''}`);
+    super(`${answered(status)}${body.code ? ` ${body.code}` : ''}`);
     this.code = body.code;
     this.words = body.words;
     this.raw = body.raw;

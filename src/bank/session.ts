@@ -130,12 +130,12 @@ export class BankSession {
   }
 
   /**
-   * Waits for a turn, two minutes at most and ahead of others, and for a token before it. For a call that may not wait
+   * Waits for a turn, two minutes at most and ahead of others, and for a young token before it. For a call that may not wait
    * once it is written down.
    * @throws RateLimited, TokenUnavailable
    */
   async turn(): Promise<Turn> {
-    await this.options.token.current();
+    await this.options.token.young();
     await this.options.budget.take(LONGEST_WAIT_MS, { urgent: true });
     return this.turnOfNow();
   }
@@ -146,7 +146,7 @@ export class BankSession {
    * @throws RateLimited, TokenUnavailable, and whatever the read throws
    */
   async turnAfter<T>(read: (turn: Turn) => Promise<T>): Promise<{ turn?: Turn; answer: T }> {
-    await this.options.token.current();
+    await this.options.token.young();
     await this.options.budget.take(LONGEST_WAIT_MS, { urgent: true, turns: 2 });
     const its = this.turnOfNow();
     const answer = await read(its);

@@ -12,6 +12,11 @@ export interface TokenSource {
    */
   current(): Promise<string>;
   /**
+   * As `current`, for what is not sent again after a 401: renewed, too, at half the shortest life that a 401 has shown.
+   * @throws TokenUnavailable, RateLimited
+   */
+  young(): Promise<string>;
+  /**
    * Called when the bank answered 401 to `rejected`: a newer token, or undefined where there cannot be one.
    * @throws TokenUnavailable, RateLimited
    */
@@ -24,6 +29,10 @@ export class StaticToken implements TokenSource {
 
   async current(): Promise<string> {
     return this.token;
+  }
+
+  young(): Promise<string> {
+    return this.current();
   }
 
   async renewAfter401(): Promise<undefined> {
@@ -42,6 +51,7 @@ export interface ClientCredentials {
 
 interface Token {
   text: string;
+  gotAtMs: number;
   /** From here on a new one is fetched before use. */
   renewAtMs: number;
   expiresAtMs: number;
@@ -51,6 +61,8 @@ interface Token {
 const ASSUMED_LIFE_S = 300;
 /** Longer than one exchange with its time-outs, so that a token does not end on the way. */
 const RENEW_BEFORE_MS = 60_000;
+/** A token that is turned away sooner has not ended: that would have every submit ask for one of its own. */
+const SHORTEST_LIFE_MS = 1_000;
 /** After a failure callers share it for this long instead of hammering an endpoint that may lock the client out. */
 const FAILURE_PAUSE_MS = 2_000;
 /** OAuth's own refusals of a client (RFC 6749, 5.2), and of what it sent. */
@@ -69,6 +81,8 @@ export class ClientCredentialsToken implements TokenSource {
   private renewal?: Promise<Token>;
   private failure?: { error: TokenUnavailable; untilMs: number };
   private astraySinceMs?: number;
+  /** Between a token and the 401 to it. */
+  private shortestSeenMs = Infinity;
 
   constructor(
     private readonly http: BankHttp,
@@ -77,10 +91,19 @@ export class ClientCredentialsToken implements TokenSource {
     private readonly budget?: RateBudget,
   ) {}
 
-  async current(): Promise<string> {
+  current(): Promise<string> {
+    return this.renewedAt(this.token?.renewAtMs ?? 0);
+  }
+
+  young(): Promise<string> {
+    const { gotAtMs, renewAtMs } = this.token ?? { gotAtMs: 0, renewAtMs: 0 };
+    return this.renewedAt(Math.min(renewAtMs, gotAtMs + this.shortestSeenMs / 2));
+  }
+
+  private async renewedAt(renewAtMs: number): Promise<string> {
     const token = this.token;
     const now = this.clock.nowMs();
-    if (token && now < token.renewAtMs) return token.text;
+    if (token && now < renewAtMs) return token.text;
     try {
       return (await this.renew()).text;
     } catch (error) {
@@ -93,8 +116,14 @@ export class ClientCredentialsToken implements TokenSource {
     if (this.token && this.token.text !== rejected && this.clock.nowMs() < this.token.expiresAtMs) {
       return this.token.text;
     }
+    if (this.token?.text === rejected) this.sawEndOf(this.token);
     this.token = undefined;
     return (await this.renew()).text;
+  }
+
+  private sawEndOf({ gotAtMs }: Token): void {
+    const lifeMs = this.clock.nowMs() - gotAtMs;
+    if (lifeMs >= SHORTEST_LIFE_MS) this.shortestSeenMs = Math.min(this.shortestSeenMs, lifeMs);
   }
 
   private renew(): Promise<Token> {
@@ -147,6 +176,7 @@ export class ClientCredentialsToken implements TokenSource {
     const lifeMs = reply.expiresInS * 1_000;
     return {
       text: reply.accessToken,
+      gotAtMs: now,
       expiresAtMs: now + lifeMs,
       renewAtMs: now + Math.max(lifeMs - RENEW_BEFORE_MS, lifeMs / 2),
     };

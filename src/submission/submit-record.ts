@@ -1,3 +1,5 @@
+import { answered } from '../bank/errors';
+import type { Outcome } from '../bank/outcome';
 import type { BankInstruction } from '../bank/records';
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
@@ -37,6 +39,31 @@ export async function timesTurnedAway(
     [tx.employerId, plannedInstructionId, TURNED_AWAY],
   );
   return row?.times ?? 0;
+}
+
+/**
+ * Whether an answer to a submit, once it is written down, says that our access is refused (Authentication 2 and 4): a 403,
+ * or a second 401 of the run with no submit executed in between. One alone may be a token that ended early.
+ */
+export async function refusesOurAccess(
+  tx: EmployerTransaction,
+  { payRunId }: Pick<Instruction, 'payRunId'>,
+  outcome: Outcome<unknown>,
+): Promise<boolean> {
+  if (outcome.kind !== 'no') return false;
+  if (outcome.reason !== 'unauthorised') return outcome.reason === 'forbidden';
+  const turnedAway = await tx.query(
+    `WITH submit AS (
+       SELECT c.outcome, c.outcome_detail, c.finished_at FROM bank_call c
+       JOIN instruction i ON i.employer_id = c.employer_id AND i.id = c.instruction_id
+       WHERE c.employer_id = $1 AND i.pay_run_id = $2 AND c.operation = 'submit'
+     )
+     SELECT FROM submit s WHERE s.outcome = 'NO' AND starts_with(s.outcome_detail, $3)
+       AND NOT EXISTS (SELECT FROM submit later WHERE later.outcome = 'YES' AND later.finished_at > s.finished_at)
+     LIMIT 2`,
+    [tx.employerId, payRunId, answered(401)],
+  );
+  return turnedAway.length > 1;
 }
 
 /** What people are told of a submit that was turned away so often before. */

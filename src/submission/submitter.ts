@@ -23,14 +23,14 @@ import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { keepMoved } from '../pay-run/moved-instruction';
 import { mayBePaidAlready } from '../pay-run/paid-already';
 import { findRun, lacksApprovals, lockRun } from '../pay-run/pay-run.store';
-import { stopRunByService, stopUnlessDecided } from '../pay-run/stop';
+import { accessRefused, stopRunByService, stopUnlessDecided } from '../pay-run/stop';
 import { Abandonment } from './abandonment';
 import { saidIn, whyOf } from './call-record';
 import { CutOff } from './cut-off';
 import { afterSubmitAnswer, TURNED_AWAY } from './decision';
 import { Otherwise } from './read-back';
 import { Allowed, LOOK_AGAIN_MS, Looked, SubmitLooks } from './submit-looks';
-import { finishAttempt, recordExecuted, sentAgain, timesTurnedAway } from './submit-record';
+import { finishAttempt, recordExecuted, refusesOurAccess, sentAgain, timesTurnedAway } from './submit-record';
 import { RowsChanged } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
 import { IS_GONE, Verifier } from './verifier';
@@ -268,6 +268,8 @@ export class Submitter {
     const instruction = await lockInstruction(tx, work.instruction.id);
     if (instruction.status !== 'SUBMIT_INTENT') return this.overtaken(tx, work, instruction, outcome);
     const why = whyOf(outcome);
+    if (await refusesOurAccess(tx, instruction, outcome))
+      await accessRefused(tx, work.run, work.instruction, `The bank refused our access to submit: ${why}.`);
     switch (afterSubmitAnswer(outcome, this.config.BANK_REJECTS_BEFORE_EXECUTING)) {
       case 'executed':
         await recordExecuted(tx, work, instruction, outcome.kind === 'yes' ? outcome.value : undefined, {

@@ -2,9 +2,10 @@ import { inspect } from 'node:util';
 import { BankClient } from '../../src/bank/client';
 import { RateLimited, TokenUnavailable } from '../../src/bank/errors';
 import { BankHttp } from '../../src/bank/http';
+import type { Turn } from '../../src/bank/session';
 import { ClientCredentialsToken, StaticToken } from '../../src/bank/token';
 import { ManualClock } from './manual-clock';
-import { answer, ScriptedBank } from './scripted-bank';
+import { answer, INSTRUCTION_BODY, ScriptedBank } from './scripted-bank';
 
 describe('the access token', () => {
   let bank: ScriptedBank;
@@ -272,5 +273,93 @@ describe('a request for a token', () => {
       expect.stringContaining('hook'),
     ]);
     expect(clock.slept).toEqual([60_000]);
+  });
+});
+
+describe('a token that ends long before the time its endpoint named', () => {
+  const LIFE_MS = 2_000;
+  let bank: ScriptedBank;
+  let clock: ManualClock;
+  let client: BankClient;
+  let issuedAtMs: Map<string, number>;
+
+  beforeEach(async () => {
+    bank = await new ScriptedBank().listen();
+    clock = new ManualClock();
+    issuedAtMs = new Map();
+    bank.handler = ({ url, headers }, response) => {
+      if (url === '/token') {
+        const token = `t${issuedAtMs.size + 1}`;
+        issuedAtMs.set(token, clock.ms);
+        return answer(response, 200, { access_token: token, expires_in: 600 });
+      }
+      const token = (headers.authorization ?? '').slice('Bearer '.length);
+      if (clock.ms - (issuedAtMs.get(token) ?? -LIFE_MS) >= LIFE_MS) return answer(response, 401, {});
+      return answer(response, 200, url.endsWith('/4711/submit') ? INSTRUCTION_BODY : []);
+    };
+    client = new BankClient({
+      baseUrl: bank.url,
+      token: { tokenUrl: `${bank.url}/token`, clientId: 'payrun', clientSecret: 's3cret' },
+      amountUnit: 'minor',
+      clock,
+    });
+  });
+  afterEach(async () => {
+    client.close();
+    await bank.close();
+  });
+
+  const read = async () => {
+    for await (const _ of client.accounts.list()) break;
+  };
+  /** The token a submit leaves with that takes its turn so long after the last token was issued, and its outcome. */
+  const submitted = async (afterMs: number, turns: () => Promise<Turn | undefined>) => {
+    clock.ms = Math.max(...issuedAtMs.values()) + afterMs;
+    const turn = await turns();
+    // On its way, or waiting for the intent to be written down.
+    clock.ms += 600;
+    const { kind } = await client.customerInstructions.submit('4711', { turn });
+    return { kind, token: bank.requests.at(-1)!.headers.authorization };
+  };
+
+  it.each([
+    ['a submit', () => client.turn()],
+    [
+      'a submit and the read that it rests on',
+      async () => (await client.turnAfter(async () => undefined)).turn,
+    ],
+  ])('is renewed before the turn of %s once a 401 has shown how long it lives', async (_, turns) => {
+    await read();
+    clock.ms += 2_200;
+    await read();
+    expect(await submitted(500, turns)).toEqual({ kind: 'yes', token: 'Bearer t2' });
+    expect(await submitted(1_500, turns)).toEqual({ kind: 'yes', token: 'Bearer t3' });
+  });
+
+  it('is used on by everything else', async () => {
+    await read();
+    clock.ms += 2_200;
+    await read();
+    clock.ms += 1_500;
+    await read();
+    expect(issuedAtMs.size).toBe(2);
+  });
+
+  it('is still used for a submit while its endpoint is down', async () => {
+    await read();
+    clock.ms += 2_200;
+    await read();
+    const { handler } = bank;
+    bank.handler = (request, response) =>
+      request.url === '/token' ? answer(response, 503, {}) : handler(request, response);
+    expect(await submitted(1_200, () => client.turn())).toEqual({ kind: 'yes', token: 'Bearer t2' });
+  });
+
+  it('that is turned away as soon as it is issued shows no life: a submit asks for none of its own', async () => {
+    await read();
+    clock.ms += 900;
+    issuedAtMs.set('t1', -LIFE_MS);
+    await read();
+    expect(await submitted(1_300, () => client.turn())).toEqual({ kind: 'yes', token: 'Bearer t2' });
   });
 });

@@ -316,7 +316,7 @@ describe('a bank that promises to turn a submit away before executing it', () =>
 
   it('and always does, is asked about after some times: nobody is paid, and nothing is sent again', async () => {
     const before = (await payroll.calls()).submit ?? 0;
-    await payroll.fault({ operation: 'submit', kind: '401' });
+    await payroll.fault({ operation: 'submit', kind: '429', every: 1, retryAfterS: 1 });
     const id = await payroll.paid(payFile(payRows(3, 100)));
     await eventually(
       async () =>

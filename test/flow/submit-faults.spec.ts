@@ -51,6 +51,11 @@ describe('under faults of a submit', () => {
         async () => (await payroll.attention()).some((one) => one.payRunId === id && one.kind === expected),
         25_000,
       );
+      if (kind === '403') {
+        const reason = 'it refuses this one, and takes the other';
+        const path = await payroll.askedAbout(id, 'CREDENTIALS');
+        expect((await payroll.decide(path, { action: 'RESUME', reason })).status).toBe(200);
+      }
       await eventually(
         async () => (await timesPaid()).filter((count) => count === 1).length === ROWS - PER_INSTRUCTION,
         25_000,

@@ -29,7 +29,7 @@ describe('a stand of the proof', () => {
       stand.proxy.meddle = ({ body }) => ({ body });
     });
     expect(missed).toEqual(['submit hang', 'what the network was to do']);
-    expect(raised).toEqual(['SUBMIT_REFUSED']);
+    expect(raised).toEqual(['CREDENTIALS', 'SUBMIT_REFUSED']);
     expect(stuck).toBe(false);
   });
 
