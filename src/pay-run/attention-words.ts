@@ -73,7 +73,8 @@ export const ATTENTION_WORDS = {
     actions: ['ACKNOWLEDGE'],
   },
   ECHO_MISMATCH: {
-    certain: 'The instruction was abandoned before any submit: none of it is paid. It is built again.',
+    certain:
+      'The instruction was abandoned before any submit: none of it is paid. It is built again, unless its run has ended or it was built too often.',
     askBank:
       'Why does the bank show another amount, currency, IBAN or message id than it was sent in {ref}, or another payment id than it answered?',
     actions: ['RESUME'],
