@@ -102,7 +102,7 @@ function cancel(context: Context, run: Run): number {
 function clearBuilding({ store }: Context, run: Run): void {
   for (const { id, planned } of store.instructions) {
     if (planned.run !== run) continue;
-    store.clear(['ROW_REFUSED_BY_BANK', 'INITIATE_REFUSED', 'ECHO_MISMATCH'], id);
+    store.clear(['ROW_REFUSED_BY_BANK', 'INITIATE_REFUSED'], id);
     store.clear(['REBUILD_LIMIT'], planned.id);
   }
 }

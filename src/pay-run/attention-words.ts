@@ -73,7 +73,8 @@ export const ATTENTION_WORDS = {
     actions: ['ACKNOWLEDGE'],
   },
   ECHO_MISMATCH: {
-    certain: 'The instruction was abandoned before any submit: none of it is paid. It is built again.',
+    certain:
+      'The instruction was abandoned before any submit: none of it is paid. It is built again, unless its run has ended or it was built too often.',
     askBank:
       'Why does the bank show another amount, currency, IBAN or message id than it was sent in {ref}, or another payment id than it answered?',
     actions: ['RESUME'],
@@ -146,7 +147,7 @@ export const ATTENTION_WORDS = {
   },
   REPLACED_PAYMENT_MOVED: {
     certain:
-      'The run is stopped: what of it was not submitted is not sent. Before its submit the bank is read once more.',
+      'The run is stopped: what is not submitted is not sent. If they were paid, take them out by an amendment and then RESUME, or cancel the run; one that is being submitted ends at its cut-off. RESUME alone asks again while the bank shows it.',
     askBank:
       'Was anything of customer instruction {ref} paid after all? We were about to pay its payments again.',
     actions: ['RESUME'],

@@ -246,15 +246,14 @@ export async function clearOf(
 }
 
 /**
- * What is asked about an instruction that is being built: pointless once the run was amended, cancelled or ended. Of a
- * single payment an ECHO_MISMATCH is asked only after the submit, and that outlasts the run.
+ * What is asked about an instruction that is being built: pointless once the run was amended, cancelled or ended. An
+ * ECHO_MISMATCH is not: what the bank showed otherwise than it was sent may have been changed there, whatever was paid.
  */
 const WHILE_BUILDING: readonly AttentionKind[] = [
   'ROW_REFUSED_BY_BANK',
   'ROW_REFUSED_IN_MID_RUN',
   'INITIATE_REFUSED',
   'REBUILD_LIMIT',
-  'ECHO_MISMATCH',
 ];
 
 /** What a run itself is asked about while it waits, as at its gate: pointless for the same reasons. */
@@ -277,7 +276,7 @@ export async function clearBuilding(
   await tx.query(
     `UPDATE attention SET resolved_at = clock_timestamp(), resolution = $4
      WHERE employer_id = $1 AND pay_run_id = $2 AND resolved_at IS NULL
-       AND (kind = ANY ($3) AND (kind <> 'ECHO_MISMATCH' OR payment_id IS NULL) OR kind = ANY ($5) AND subject_id = $2)`,
+       AND (kind = ANY ($3) OR kind = ANY ($5) AND subject_id = $2)`,
     [tx.employerId, payRunId, WHILE_BUILDING, resolution, AT_THE_GATE],
   );
 }

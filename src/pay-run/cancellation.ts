@@ -40,6 +40,9 @@ export async function cancelRun(
     );
 }
 
+/** What is asked about a run that is to pay somebody, amended or lapsed as it may be: pointless once it is cancelled. */
+const OF_A_RUN_THAT_PAYS = ['PERIOD_OVERDUE', 'APPROVAL_LAPSED', 'REPLACED_PAYMENT_MOVED'] as const;
+
 /** Ends the cancelling of a run none of whose instructions is alive: its file may be uploaded again. */
 export async function finishCancelling(tx: EmployerTransaction, run: PayRun, actor: Actor): Promise<void> {
   for (const from of ['READY', 'HELD', 'APPROVED'] as const) {
@@ -53,7 +56,7 @@ export async function finishCancelling(tx: EmployerTransaction, run: PayRun, act
   await markCancelled(tx, run.id);
   await forgetUpload(tx, run);
   await clearBuilding(tx, run.id, 'the run was cancelled');
-  await clear(tx, ['PERIOD_OVERDUE', 'APPROVAL_LAPSED'], run.id, 'the run was cancelled');
+  await clear(tx, OF_A_RUN_THAT_PAYS, run.id, 'the run was cancelled');
   await tx.query(`UPDATE schedule_period SET pay_run_id = NULL WHERE employer_id = $1 AND pay_run_id = $2`, [
     tx.employerId,
     run.id,

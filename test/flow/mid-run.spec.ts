@@ -271,6 +271,27 @@ describe('an instruction that differs from what was approved', () => {
     expect(report.data).toMatchObject({ explained: true, acknowledged: [] });
   });
 
+  it.each(['amount', 'iban'])(
+    'in the %s of a payment is built again, and asked about until people have read it',
+    async (field) => {
+      const variants = { linkReads: 'allowed', omitFromLists: [] } as const;
+      payroll = await Payroll.start({ settings: { REBUILD_LIMIT: '20' }, sandbox: { variants } });
+      await changed(field);
+      const id = await payroll.paid(payFile(payRows(2)));
+      const path = await payroll.askedAbout(id, 'ECHO_MISMATCH');
+      await payroll.clearFaults();
+      await payroll.until(id, ['SETTLED'], 20_000);
+      expect(await kinds()).toContain('ECHO_MISMATCH');
+      const { happened, certain } = await asked(path);
+      expect(happened).toMatch(new RegExp(`row \\d differs in ${field}\\.$`));
+      expect(certain).toMatch(/It is built again, unless its run has ended or it was built too often\.$/);
+      expect((await payroll.run(id)).stopped).toBeNull();
+      for (const open of await payroll.attention())
+        expect((await decide(payroll.path(`/attention/${open.id}`), 'RESUME')).status).toBe(200);
+      expect(await kinds()).toEqual([]);
+    },
+  );
+
   it('is asked about once where only names differ, and is paid all the same', async () => {
     const variants = { linkReads: 'allowed', omitFromLists: [] } as const;
     payroll = await Payroll.start({ rowsPerInstruction: 2, sandbox: { variants } });

@@ -934,7 +934,7 @@ describe('a payment that moves at the bank after all', () => {
     expect((await payroll.as('operator').get('/v1/service')).data).toMatchObject({ submitsOff: false });
   });
 
-  describe('as a second final status, and then as the first again', () => {
+  describe('as a second final status, which two people are asked about', () => {
     /** A run of two payments that failed, and one that pays them again. */
     const failedAndMade = async () => {
       const rows = payRows(2);
@@ -947,15 +947,19 @@ describe('a payment that moves at the bank after all', () => {
       }, 20_000);
       return (await successorOf(parent)).data;
     };
-    /** The first payment ends in another way, and then as before; two people let its successor go on. */
-    const correctedItself = async (made: string) => {
+    /** The first payment turns out to be paid, and its successor is stopped. @returns the path of the question */
+    const movedAfterAll = async (made: string) => {
       showFailuresAs('SETTLED');
       await eventually(async () => {
         await followNow();
         return (await kinds()).includes('REPLACED_PAYMENT_MOVED');
       }, 15_000);
+      return payroll.askedAbout(made, 'REPLACED_PAYMENT_MOVED');
+    };
+    /** The first payment ends in another way, and then as before; two people let its successor go on. */
+    const correctedItself = async (made: string) => {
+      const asked = await movedAfterAll(made);
       jest.restoreAllMocks();
-      const asked = await payroll.askedAbout(made, 'REPLACED_PAYMENT_MOVED');
       expect((await decide(asked, 'RESUME')).status).toBe(200);
     };
     const namedIn = async (run: string) => {
@@ -963,7 +967,7 @@ describe('a payment that moves at the bank after all', () => {
       return (await payroll.attention()).find(({ kind }) => kind === 'POSSIBLE_DUPLICATE_PAY')!.happened;
     };
 
-    it('before the run gate: people are told what is not submitted, and the rest is paid without it', async () => {
+    it('and then as the first again, before the run gate: people are told what is not submitted, and the rest is paid without it', async () => {
       const made = await failedAndMade();
       await correctedItself(made.id);
       await payroll.approve(made);
@@ -987,7 +991,36 @@ describe('a payment that moves at the bank after all', () => {
       expect((await payroll.calls()).submit).toBe(2);
     });
 
-    it('after the run gate: people are told why nothing is sent, until the cut-off', async () => {
+    it('and its successor is cancelled, as people are told: nothing is asked of that any more', async () => {
+      const { id } = await failedAndMade();
+      const { data } = await payroll.as('operator').get(await movedAfterAll(id));
+      expect(data.certain).toMatch(/take them out by an amendment and then RESUME, or cancel the run/);
+      const reason = 'they were paid';
+      await payroll.as('approver').post(payroll.path(`/pay-runs/${id}/cancellation`), { reason });
+      await payroll.until(id, ['CANCELLED'], 15_000);
+      expect(await kinds()).toEqual(['CONTRADICTION']);
+      expect(await reportOf(id)).toMatchObject({ explained: true, openDoubts: [] });
+    });
+
+    it('and it is taken out of its successor, as people are told: the rest is paid once they resume', async () => {
+      const { id } = await failedAndMade();
+      const asked = await movedAfterAll(id);
+      const [moved] = await paymentsOf(id);
+      await payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/amendments`), {
+        excludePaymentIds: [moved!.id],
+        reason: 'it was paid',
+      });
+      expect((await decide(asked, 'RESUME')).status).toBe(200);
+      await payroll.approve(await payroll.run(id));
+      await eventually(async () => {
+        await followNow();
+        return (await payroll.run(id)).status === 'FAILED';
+      }, 20_000);
+      expect(await kinds()).toEqual(['CONTRADICTION']);
+      expect((await payroll.calls()).submit).toBe(2);
+    });
+
+    it('and then as the first again, after the run gate: people are told why nothing is sent, until the cut-off', async () => {
       const made = await failedAndMade();
       await payroll.stopPastTheGate();
       await payroll.approve(made);

@@ -204,18 +204,13 @@ describe('what two people confirm', () => {
 });
 
 describe('a run that was amended, cancelled or ended', () => {
-  it('closes what was asked about building it, and not what a payment was shown as after its submit', async () => {
-    const told = { kind: 'ECHO_MISMATCH', payRunId: ours.run } as const;
+  it('closes what was asked about building it, and not what the bank showed otherwise than it was sent', async () => {
+    const told = { payRunId: ours.run, subjectId: ours.instruction[0] } as const;
     await database.inEmployer(ours.employer, async (tx) => {
-      await raise(tx, { ...told, subjectId: ours.instruction[0], happened: 'before its submit' });
-      await raise(tx, {
-        ...told,
-        subjectId: ours.payment,
-        paymentId: ours.payment,
-        happened: 'after its submit',
-      });
+      await raise(tx, { ...told, kind: 'INITIATE_REFUSED', happened: 'it was not opened' });
+      await raise(tx, { ...told, kind: 'ECHO_MISMATCH', happened: 'row 3 differs in iban' });
       await clearBuilding(tx, ours.run, 'the run ended');
     });
-    expect(await open()).toEqual([{ happened: 'after its submit' }]);
+    expect(await open()).toEqual([{ happened: 'row 3 differs in iban' }]);
   });
 });
