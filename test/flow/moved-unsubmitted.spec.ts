@@ -32,7 +32,7 @@ const soundly = async () => {
 };
 const explained = async (runId: string) => {
   const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${runId}/reconciliation`));
-  expect(report.data).toMatchObject({ explained: true, difference: '0.00' });
+  expect(report.data).toMatchObject({ explained: true, difference: '0.00', acknowledged: [] });
 };
 
 /** A run that is being submitted, of which somebody else has submitted an instruction of two. */
@@ -349,6 +349,11 @@ describe('an instruction that somebody else submits before it is verified', () =
     expect(await kinds()).toEqual([]);
     expect((await payroll.as('administrator').get('/v1/service')).data.submitsOff).toBe(false);
     expect(await timesPaid()).toEqual([1, 1]);
+    const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+    expect(report.data).toMatchObject({
+      openDoubts: ['INVARIANT_BREACH'],
+      acknowledged: [{ kind: 'INVARIANT_BREACH', payments: 2, amount: report.data.table.approved.amount }],
+    });
     await soundly();
   });
 });

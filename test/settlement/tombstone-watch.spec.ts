@@ -6,6 +6,7 @@ import type { BankReads } from '../../src/employer/bank-reads';
 import type { Standing } from '../../src/employer/standing';
 import type { EmployerAccount } from '../../src/employer/employer.entity';
 import { Instruction } from '../../src/pay-run/instruction.entity';
+import { acknowledgedOf } from '../../src/reconciliation/acknowledged';
 import { loadFollowed } from '../../src/settlement/followed';
 import type { PaymentSource } from '../../src/settlement/payment-source';
 import { TombstoneWatch } from '../../src/settlement/tombstone-watch';
@@ -217,6 +218,30 @@ describe('what people decided as moved though it was never submitted, and was gi
     await read(DECIDED);
     expect([await asked(), await isStopped()]).toEqual([[], false]);
     expect(await remembered()).toEqual([{ status: DECIDED }]);
+  });
+
+  it('is what the report says as acknowledged, once, with what was approved of it, and not where the account tells of a submit of ours', async () => {
+    const acknowledged = async () =>
+      (await office.database.inEmployer(ours.employer, (tx) => acknowledgedOf(tx, [ours.run]))).map(
+        ({ kind, count, amountMinor }) => ({ kind, count, amountMinor }),
+      );
+    const moved = { kind: 'INVARIANT_BREACH', count: 1, amountMinor: 100n };
+    await unsent();
+    await seenMoved();
+    await resume();
+    expect(await acknowledged()).toEqual([]);
+    await read(DECIDED);
+    expect(await acknowledged()).toEqual([moved]);
+    await read(FURTHER);
+    await resume();
+    expect(await acknowledged()).toEqual([moved]);
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE instruction SET status = 'ABANDONED' WHERE id = '${ours.instruction[0]}';
+       UPDATE instruction SET status = 'VOID' WHERE id = '${ours.unmoved}'`,
+    );
+    expect(await acknowledged()).toEqual([]);
   });
 
   it('stops everything where the bank shows it in another status, and where nobody has decided yet', async () => {
