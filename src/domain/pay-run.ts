@@ -48,7 +48,7 @@ export const PAY_RUN_MEANING: Readonly<Record<PayRunStatus, string>> = {
   PARTLY_SETTLED: 'Every payment reached its end and at least one was settled and one was not.',
   FAILED: 'Every payment reached its end and none was settled.',
   CANCELLING: 'Nothing more is sent; adds in flight are waited for and the instructions abandoned.',
-  CANCELLED: 'The run ended before anything was submitted; no money moved.',
+  CANCELLED: 'The run ended before we submitted anything; no money moved by us.',
 };
 
 /** The states of a run of which something was submitted, or is being. */

@@ -1,15 +1,30 @@
 import { EmployerTransaction } from '../database/database';
 import { PAY_RUN_FINALS } from '../domain/pay-run';
-import { aboutInstruction } from './attention.store';
+import { aboutInstruction, Alarm, isDecided } from './attention.store';
 import { Instruction, PlannedInstruction } from './instruction.entity';
 import { tellOfPaidAlready } from './paid-already';
+import { SENT } from './sent';
 import { awaitTurnOfRuns, stopUnlessDecided } from './stop';
 import { MovedAfterAll, named, stopSuccessors, unsentSuccessors } from './stop-successors';
 
+/** What is asked of an instruction of ours that is past its submit at the bank, and was not submitted by us. */
+export function unrecordedMove(
+  instruction: Instruction,
+  planned: PlannedInstruction,
+  bankStatus: string,
+): Alarm & { kind: 'INVARIANT_BREACH' } {
+  return {
+    kind: 'INVARIANT_BREACH',
+    ...aboutInstruction(instruction, planned),
+    happened: `Instruction ${instruction.bankInstructionId ?? ''}: its status is ${bankStatus} though it was never submitted.`,
+  };
+}
+
 /**
- * What was given up is past its submit at the bank: everything stops until two people have decided it. Whom it may have
- * paid stays written down, so that no run pays them again by that decision: those that would are stopped and can be
- * amended or cancelled, and so are those that replace its payments.
+ * What was given up is past its submit at the bank: everything stops until two people have decided it, be it before it was
+ * given up and in this status, unless its rows were sent by another attempt. Whom it may have paid stays written down, so
+ * that no run pays them again by that decision: those that would are stopped and can be amended or cancelled, and so are
+ * those that replace its payments.
  * @param bankStatus a status past the submit, of it or of one of its payments
  * @param payments its payments that may have been replaced
  */
@@ -23,11 +38,25 @@ export async function tellOfMovedTombstone(
   await keepMoved(tx, instruction, bankStatus, payments);
   const name = named(instruction.bankInstructionId);
   await stopSuccessors(tx, payments, () => ({ shown: `${bankStatus} in ${name}`, words: [name] }));
+  const wasDecided = await isDecided(tx, unrecordedMove(instruction, planned, bankStatus));
+  if (wasDecided && !(await isSentByAnother(tx, planned))) return;
   await stopUnlessDecided(tx, {
     kind: 'INVARIANT_BREACH',
     ...aboutInstruction(instruction, planned),
     happened: `An instruction that was ${instruction.status.toLowerCase()} has moved at the bank. Nobody of it is paid again by any run before it leaves them out, or a person released them.`,
   });
+}
+
+/** Whether a payment of what was given up was sent since, or may have been: then somebody may be paid twice. */
+async function isSentByAnother(
+  tx: EmployerTransaction,
+  { payRunId, firstRow, lastRow }: PlannedInstruction,
+): Promise<boolean> {
+  const sent = await tx.query(
+    `SELECT FROM payment p WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.row_no BETWEEN $3 AND $4 AND ${SENT} LIMIT 1`,
+    [tx.employerId, payRunId, firstRow, lastRow],
+  );
+  return sent.length > 0;
 }
 
 /**

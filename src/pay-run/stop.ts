@@ -163,10 +163,10 @@ export function totalsDiffer(
 
 /**
  * As `totalsDiffer`, of the groups, or the calculated totals, that the bank shows after the submit: another count or
- * sum is another question. The sum is the attention's amount and in no text, which people read who may not know what
- * one person earns.
+ * sum is another question, and what was decided as `isForeignAndDecided` is none. The sum is the attention's amount and in
+ * no text, which people read who may not know what one person earns.
  */
-export function groupsDiffer(
+export async function groupsDiffer(
   tx: EmployerTransaction,
   instruction: Instruction,
   planned: Totals,
@@ -174,6 +174,7 @@ export function groupsDiffer(
 ): Promise<void> {
   const shown = sumOf(groups);
   const { count, totalMinor } = shown;
+  if (await isForeignAndDecided(tx, instruction, beyond(shown, planned))) return;
   const alarm = {
     kind: 'TOTAL_MISMATCH_AFTER_SUBMIT',
     ...aboutInstruction(instruction, { rowCount: count, totalMinor }),
@@ -181,7 +182,27 @@ export function groupsDiffer(
     beyond: beyond(shown, planned),
     isAboutSum: true,
   } as const;
-  return stopUnlessDecided(tx, alarm, [` ${count} payments.`]);
+  await stopUnlessDecided(tx, alarm, [` ${count} payments.`]);
+}
+
+/**
+ * Whether what is beyond the approved payments is, in count and to the cent, what two people have decided in one question
+ * as never sent. Of a record without an amount in euros nobody knows that it is that money.
+ */
+async function isForeignAndDecided(
+  tx: EmployerTransaction,
+  { id }: Instruction,
+  { count, totalMinor }: Totals,
+): Promise<boolean> {
+  const decided = await tx.query(
+    `SELECT FROM attention a JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
+     WHERE a.employer_id = $1 AND a.kind = 'FOREIGN_RECORD' AND a.subject_id = $2 AND a.resolved_at IS NOT NULL
+       AND d.action = 'RESUME' AND d.confirmed_at IS NOT NULL AND jsonb_array_length(a.records) = $3 AND a.amount_minor = $4
+       AND NOT EXISTS (SELECT FROM jsonb_array_elements(a.records) AS record WHERE (record ->> 'minor')::bigint <= 0)
+     LIMIT 1`,
+    [tx.employerId, id, count, totalMinor],
+  );
+  return decided.length > 0;
 }
 
 /** What matters of the words below: that all were executed again is no news of one that was told by itself. */

@@ -12,6 +12,7 @@ export const BESIDE_THE_ROWS = {
   ENTRY_OF_THE_BANK: 'entries',
   FOREIGN_RECORD: 'foreign',
   TOTAL_MISMATCH_AFTER_SUBMIT: 'beyond',
+  INVARIANT_BREACH: 'moved',
 } as const satisfies Partial<Record<AttentionKind, string>>;
 export type BesideTheRows = keyof typeof BESIDE_THE_ROWS;
 export const KINDS_BESIDE = Object.keys(BESIDE_THE_ROWS) as BesideTheRows[];
@@ -25,6 +26,8 @@ export const MEANING_BESIDE: Readonly<Record<BesideTheRows, string>> = {
   FOREIGN_RECORD: 'Payments that we never sent, in our instructions: they are in no line.',
   TOTAL_MISMATCH_AFTER_SUBMIT:
     'What the bank executed of an instruction beyond its approved payments, by its totals or the balance, less what is listed here as FOREIGN_RECORD of it; negative where it is less. It is in no line.',
+  INVARIANT_BREACH:
+    'What was approved of an instruction that we gave up and somebody else submitted: the bank may have executed all of it, some or nothing. It is in no line.',
 };
 
 /**
@@ -80,7 +83,7 @@ interface Counting extends Shown {
  * or of those that came in and were not decided: of two decisions that tell of one record the last counts it, and of others
  * both count their own. What totals, lists and the balance show of one loss counts once (`toldOnce`). What came in before
  * the bank showed its payment as returned counts there. What was found in an instruction that was given up before its
- * submit has moved nothing.
+ * submit has moved nothing, unless somebody else submitted it: then all that was approved of it may have moved.
  */
 export async function acknowledgedOf(
   tx: EmployerTransaction,
@@ -103,8 +106,11 @@ export async function acknowledgedOf(
            ELSE i.id = a.instruction_id END) approved ON true
      WHERE a.employer_id = $1 AND a.pay_run_id = ANY ($2) AND a.kind = ANY ($3) AND a.resolved_at IS NOT NULL
        AND d.confirmed_at IS NOT NULL AND (a.kind <> 'TOTAL_MISMATCH_AFTER_SUBMIT' OR a.beyond_payments IS NOT NULL)
-       AND NOT EXISTS (SELECT FROM instruction i
-         WHERE i.employer_id = a.employer_id AND i.id = a.instruction_id AND i.status = 'ABANDONED')
+       AND CASE WHEN a.kind = 'INVARIANT_BREACH' THEN EXISTS (SELECT FROM moved_instruction m
+           JOIN instruction i ON i.employer_id = m.employer_id AND i.id = m.instruction_id
+           WHERE m.employer_id = a.employer_id AND m.instruction_id = a.subject_id AND i.status IN ('ABANDONED', 'RELEASED'))
+         ELSE NOT EXISTS (SELECT FROM instruction i
+           WHERE i.employer_id = a.employer_id AND i.id = a.instruction_id AND i.status = 'ABANDONED') END
      ORDER BY d.confirmed_at, a.id`,
     [tx.employerId, payRunIds, KINDS_BESIDE],
   );

@@ -1,7 +1,8 @@
 import { EmployerTransaction } from '../database/database';
-import { aboutInstruction, clearAttempt, isDecided, raise, raiseUndecided } from '../pay-run/attention.store';
+import { clearAttempt, isDecided, raise, raiseUndecided } from '../pay-run/attention.store';
 import { isSaidExecuted } from '../pay-run/forgotten-pay';
 import { Instruction } from '../pay-run/instruction.entity';
+import { unrecordedMove } from '../pay-run/moved-instruction';
 import { stopUnlessDecided } from '../pay-run/stop';
 import { Work } from './work';
 
@@ -21,18 +22,14 @@ export async function tellOfUnrecordedMove(
 ): Promise<void> {
   const { employerId } = tx;
   await tx.manager.update(Instruction, { employerId, id: instruction.id }, { bankStatus });
-  const about = {
-    ...aboutInstruction(instruction, planned),
-    happened: `Instruction ${instruction.bankInstructionId ?? ''}: its status is ${bankStatus} though it was never submitted.`,
-  };
-  const breach = { kind: 'INVARIANT_BREACH', ...about } as const;
+  const breach = unrecordedMove(instruction, planned, bankStatus);
   await stopUnlessDecided(tx, breach);
   if (run.status !== 'SUBMITTING') {
     if (instruction.status === 'BUILDING' && (await isDecided(tx, breach)))
-      await raiseUndecided(tx, { kind: 'ROW_UNSEEN', ...about, certain: GOES_ON_WITHOUT });
+      await raiseUndecided(tx, { ...breach, kind: 'ROW_UNSEEN', certain: GOES_ON_WITHOUT });
     return;
   }
   if (await isSaidExecuted(tx, instruction)) return;
   await clearAttempt(tx, instruction.id, 'it was submitted by somebody else');
-  await raise(tx, { kind: 'UNRECORDED_SUBMIT', ...about });
+  await raise(tx, { ...breach, kind: 'UNRECORDED_SUBMIT' });
 }

@@ -32,7 +32,7 @@ const soundly = async () => {
 };
 const explained = async (runId: string) => {
   const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${runId}/reconciliation`));
-  expect(report.data).toMatchObject({ explained: true, difference: '0.00' });
+  expect(report.data).toMatchObject({ explained: true, difference: '0.00', acknowledged: [] });
 };
 
 /** A run that is being submitted, of which somebody else has submitted an instruction of two. */
@@ -316,7 +316,10 @@ describe('an instruction that somebody else submits while its run is amended', (
 
 describe('an instruction that somebody else submits before it is verified', () => {
   beforeAll(async () => {
-    payroll = await Payroll.start({ settings: { BANK_LAG_BOUND_MS: '6000', RECONCILE_MS: '2000' } });
+    payroll = await Payroll.start({
+      settings: { BANK_LAG_BOUND_MS: '6000', RECONCILE_MS: '2000' },
+      sandbox: { variants: { instructionEnds: 'SUB_REQUIRED' } },
+    });
   });
   afterAll(() => payroll.close());
 
@@ -343,8 +346,14 @@ describe('an instruction that somebody else submits before it is verified', () =
       .post(payroll.path(`/pay-runs/${id}/cancellation`), { reason: 'somebody was too quick in the portal' });
     expect(cancelled.status).toBeLessThan(300);
     await payroll.until(id, ['CANCELLED'], 20_000);
-    expect(await kinds()).not.toContain('ROW_UNSEEN');
+    expect(await kinds()).toEqual([]);
+    expect((await payroll.as('administrator').get('/v1/service')).data.submitsOff).toBe(false);
     expect(await timesPaid()).toEqual([1, 1]);
+    const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+    expect(report.data).toMatchObject({
+      openDoubts: ['INVARIANT_BREACH'],
+      acknowledged: [{ kind: 'INVARIANT_BREACH', payments: 2, amount: report.data.table.approved.amount }],
+    });
     await soundly();
   });
 });

@@ -428,6 +428,31 @@ describe('a bank that takes an add after the submit, and pays it', () => {
     });
   });
 
+  it('is asked about once where the list shows it before the end and the totals after it', async () => {
+    payroll = await Payroll.start({
+      settings: { SUBMIT_DOUBT_MS: '2000' },
+      sandbox: { stepMs: 600_000, variants: { addAfterSubmit: 'accepted', linkReads: 'allowed' } },
+    });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['FOLLOWING'], 20_000);
+    await payroll.addAtBank((await payroll.run(id)).instructions[0].bankInstructionId);
+    const path = await payroll.askedAbout(id, 'FOREIGN_RECORD');
+    const isOff = async () =>
+      (await payroll.as('administrator').get('/v1/service')).data.submitsOff as boolean;
+    expect(await isOff()).toBe(true);
+    expect((await payroll.decide(path, { action: 'RESUME', reason: 'the bank was asked' })).status).toBe(200);
+    await payroll.bankClock(new Date(Date.now() + 10 * 86_400_000));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await payroll.aDayLater();
+    expect([await payroll.attention(), await isOff()]).toEqual([[], false]);
+    const { data } = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+    expect(data).toMatchObject({
+      explained: true,
+      acknowledged: [{ kind: 'FOREIGN_RECORD', payments: 1, amount: '123.45' }],
+    });
+  });
+
   it('is found out by the totals also where the bank says of its list that there is none', async () => {
     const { id, bankInstructionId } = await settledWith('INSTRUCTION', 'INSTRUCTION_PAYMENTS');
     await payroll.addAtBank(bankInstructionId);

@@ -1,5 +1,6 @@
 import { NotFound } from '../../src/bank/errors';
 import { Claim, isThere, Leases, wake } from '../../src/database/leases';
+import { raise } from '../../src/pay-run/attention.store';
 import { messageIdOf } from '../../src/pay-run/message-id';
 import type { Totals } from '../../src/pay-run/match';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
@@ -79,31 +80,115 @@ describe('the question what fees and refunds are that a submitted instruction li
   });
 });
 
-describe('what was acknowledged besides the rows of a run', () => {
-  type Records = { bankPaymentId: string; amountMinor: bigint; currency: string }[];
-  const tellOf = (nth: 0 | 1, records: Records) =>
+type Records = { bankPaymentId: string; amountMinor?: bigint; currency: string }[];
+const tellOf = (nth: 0 | 1, records: Records) =>
+  office.database.inEmployer(ours.employer, async (tx) => {
+    const found = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[nth] });
+    await tellOfForeign(tx, found, records);
+  });
+const acknowledge = () =>
+  execute(
+    office.server.superuserUrl,
+    `WITH open AS (UPDATE attention SET resolved_at = now(), resolution = 'seen' WHERE resolved_at IS NULL RETURNING id)
+     INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by, confirmed_at)
+     SELECT '${ours.employer}', gen_random_uuid(), open.id, 'RESUME', 'seen', prepared_by, approver_id, clock_timestamp()
+     FROM open, (SELECT * FROM approval WHERE employer_id = '${ours.employer}' LIMIT 1) a`,
+  );
+const foreign = (bankPaymentId: string, amountMinor: bigint, currency = 'EUR') => ({
+  bankPaymentId,
+  amountMinor,
+  currency,
+});
+
+describe('what totals show of payments that were never sent, of which two people have decided', () => {
+  const approved = { count: 3, totalMinor: 300n };
+  const shows = (count: number, totalMinor: bigint, nth: 0 | 1 = 0) =>
     office.database.inEmployer(ours.employer, async (tx) => {
       const found = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[nth] });
-      await tellOfForeign(tx, found, records);
+      await groupsDiffer(tx, found, approved, [{ count, totalMinor }]);
     });
-  const tell = (...records: Records) => tellOf(0, records);
-  const acknowledge = () =>
-    execute(
+  const asked = () =>
+    select<{ kind: string }>(
       office.server.superuserUrl,
-      `WITH open AS (UPDATE attention SET resolved_at = now(), resolution = 'seen' WHERE resolved_at IS NULL RETURNING id)
-       INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by, confirmed_at)
-       SELECT '${ours.employer}', gen_random_uuid(), open.id, 'RESUME', 'seen', prepared_by, approver_id, clock_timestamp()
-       FROM open, (SELECT * FROM approval WHERE employer_id = '${ours.employer}' LIMIT 1) a`,
+      `SELECT kind FROM attention WHERE resolved_at IS NULL
+       UNION ALL SELECT 'everything is stopped' FROM service_switch WHERE submits_off`,
     );
+  const resume = async () => {
+    await acknowledge();
+    await execute(
+      office.server.superuserUrl,
+      `UPDATE service_stop SET lifted_at = clock_timestamp();
+       UPDATE service_switch SET submits_off = false, reason = NULL`,
+    );
+  };
+  const STOPS = [{ kind: 'TOTAL_MISMATCH_AFTER_SUBMIT' }, { kind: 'everything is stopped' }];
+
+  it('stops nothing a second time where it is that money to the cent, however often it is shown', async () => {
+    await tellOf(0, [foreign('1', 7_000n), foreign('2', 700n)]);
+    await resume();
+    await shows(5, 8_000n);
+    await shows(5, 8_000n);
+    expect(await asked()).toEqual([]);
+    await tellOf(0, [foreign('1', 7_000n), foreign('2', 700n), foreign('3', 1n)]);
+    await resume();
+    await shows(6, 8_001n);
+    expect(await asked()).toEqual([]);
+  });
+
+  it.each([
+    { what: 'one more', count: 5, totalMinor: 8_000n },
+    { what: 'one fewer', count: 3, totalMinor: 8_000n },
+    { what: 'a cent more', count: 4, totalMinor: 8_001n },
+    { what: 'a cent less', count: 4, totalMinor: 7_999n },
+  ])('stops everything where it is $what', async ({ count, totalMinor }) => {
+    await tellOf(0, [foreign('1', 7_700n)]);
+    await resume();
+    await shows(count, totalMinor);
+    expect(await asked()).toEqual(STOPS);
+  });
+
+  it.each([
+    { what: 'in another currency', currency: 'JPY', totalMinor: 300n },
+    { what: 'in another currency, as if they were euros', currency: 'JPY', totalMinor: 8_000n },
+    { what: 'not said', amountMinor: undefined, totalMinor: 300n },
+  ])('stops everything where the amount of one of them is $what', async ({ totalMinor, ...shown }) => {
+    await tellOf(0, [{ ...foreign('1', 7_700n), ...shown }]);
+    await resume();
+    await shows(4, totalMinor);
+    expect(await asked()).toEqual(STOPS);
+  });
+
+  it('stops everything while they have not decided it, or decided it of another instruction', async () => {
+    await tellOf(0, [foreign('1', 7_700n)]);
+    await shows(4, 8_000n);
+    expect(await asked()).toEqual([{ kind: 'FOREIGN_RECORD' }, ...STOPS]);
+    await resume();
+    await shows(4, 8_000n, 1);
+    expect(await asked()).toEqual(STOPS);
+  });
+
+  it('stops everything where it was found in it before the submit, when its amounts were not kept', async () => {
+    await office.database.inEmployer(ours.employer, (tx) =>
+      raise(tx, {
+        kind: 'FOREIGN_RECORD',
+        subjectId: ours.instruction[0],
+        happened: 'a payment is there that was never sent',
+        payments: 1,
+        amountMinor: 7_700n,
+      }),
+    );
+    await resume();
+    await shows(4, 8_000n);
+    expect(await asked()).toEqual(STOPS);
+  });
+});
+
+describe('what was acknowledged besides the rows of a run', () => {
+  const tell = (...records: Records) => tellOf(0, records);
   const acknowledged = async () => {
     const all = await office.database.inEmployer(ours.employer, (tx) => acknowledgedOf(tx, [ours.run]));
     return all.map(({ count, amountMinor, bankWords }) => [count, amountMinor, bankWords]);
   };
-  const foreign = (bankPaymentId: string, amountMinor: bigint, currency = 'EUR') => ({
-    bankPaymentId,
-    amountMinor,
-    currency,
-  });
 
   it('is of all records that were asked about, and of none twice', async () => {
     await tell(foreign('1', 100n), foreign('2', 20n));

@@ -6,9 +6,12 @@ import type { BankReads } from '../../src/employer/bank-reads';
 import type { Standing } from '../../src/employer/standing';
 import type { EmployerAccount } from '../../src/employer/employer.entity';
 import { Instruction } from '../../src/pay-run/instruction.entity';
+import { acknowledgedOf } from '../../src/reconciliation/acknowledged';
 import { loadFollowed } from '../../src/settlement/followed';
 import type { PaymentSource } from '../../src/settlement/payment-source';
 import { TombstoneWatch } from '../../src/settlement/tombstone-watch';
+import { tellOfUnrecordedMove } from '../../src/submission/unrecorded-move';
+import { loadWork } from '../../src/submission/work';
 import { idsOf } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
 import { connected, execute, isWaitedFor, select } from '../support/database';
@@ -172,6 +175,91 @@ describe('what was given up, has moved, and is paid again by a run of which noth
       });
     },
   );
+});
+
+describe('what people decided as moved though it was never submitted, and was given up since', () => {
+  const [DECIDED, FURTHER] = ['SUB_REQUIRED', 'SETTLED'] as const;
+  /** Nothing of it was sent by another attempt. */
+  const unsent = () =>
+    execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica; DELETE FROM submit_attempt WHERE id = '${ours.attempt}'`,
+    );
+  /** It was seen before it was given up. */
+  const seenMoved = () =>
+    office.database.inEmployer(ours.employer, async (tx) => {
+      const work = await loadWork(tx, ours.unmoved);
+      await tellOfUnrecordedMove(tx, { ...work!, run: { ...work!.run, status: 'BUILDING' } }, DECIDED);
+    });
+  const resume = () =>
+    execute(
+      office.server.superuserUrl,
+      `WITH open AS (UPDATE attention SET resolved_at = now(), resolution = 'seen' WHERE resolved_at IS NULL RETURNING id)
+       INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by, confirmed_at)
+       SELECT '${ours.employer}', gen_random_uuid(), open.id, 'RESUME', 'seen', prepared_by, approver_id, clock_timestamp()
+       FROM open, (SELECT * FROM approval WHERE employer_id = '${ours.employer}' LIMIT 1) a;
+       UPDATE service_stop SET lifted_at = clock_timestamp();
+       UPDATE service_switch SET submits_off = false, reason = NULL`,
+    );
+  const isStopped = async () =>
+    (await select(office.server.superuserUrl, 'SELECT FROM service_switch WHERE submits_off')).length > 0;
+  const remembered = () =>
+    select(
+      office.server.superuserUrl,
+      `SELECT bank_status AS status FROM moved_instruction WHERE instruction_id = '${ours.unmoved}'`,
+    );
+
+  it('is remembered, and stops nothing a second time while the bank shows it so', async () => {
+    await unsent();
+    await seenMoved();
+    expect(await isStopped()).toBe(true);
+    await resume();
+    await read(DECIDED);
+    await read(DECIDED);
+    expect([await asked(), await isStopped()]).toEqual([[], false]);
+    expect(await remembered()).toEqual([{ status: DECIDED }]);
+  });
+
+  it('is what the report says as acknowledged, once, with what was approved of it, and not where the account tells of a submit of ours', async () => {
+    const acknowledged = async () =>
+      (await office.database.inEmployer(ours.employer, (tx) => acknowledgedOf(tx, [ours.run]))).map(
+        ({ kind, count, amountMinor }) => ({ kind, count, amountMinor }),
+      );
+    const moved = { kind: 'INVARIANT_BREACH', count: 1, amountMinor: 100n };
+    await unsent();
+    await seenMoved();
+    await resume();
+    expect(await acknowledged()).toEqual([]);
+    await read(DECIDED);
+    expect(await acknowledged()).toEqual([moved]);
+    await read(FURTHER);
+    await resume();
+    expect(await acknowledged()).toEqual([moved]);
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE instruction SET status = 'ABANDONED' WHERE id = '${ours.instruction[0]}';
+       UPDATE instruction SET status = 'VOID' WHERE id = '${ours.unmoved}'`,
+    );
+    expect(await acknowledged()).toEqual([]);
+  });
+
+  it('stops everything where the bank shows it in another status, and where nobody has decided yet', async () => {
+    await unsent();
+    await seenMoved();
+    await read(DECIDED);
+    expect([await asked(), await isStopped()]).toMatchObject([[{ kind: 'INVARIANT_BREACH' }], true]);
+    await resume();
+    await read(FURTHER);
+    expect([await asked(), await isStopped()]).toMatchObject([[{ kind: 'INVARIANT_BREACH' }], true]);
+  });
+
+  it('stops everything where its rows were submitted by another attempt since, or may have been', async () => {
+    await seenMoved();
+    await resume();
+    await read(DECIDED);
+    expect([await asked(), await isStopped()]).toMatchObject([[{ kind: 'INVARIANT_BREACH' }], true]);
+  });
 });
 
 describe('what was given up, and the bank fails to show for good', () => {
