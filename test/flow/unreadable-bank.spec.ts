@@ -176,7 +176,7 @@ describe('a service that is stopped while the bank cannot be read', () => {
 });
 
 describe('a submitted instruction whose payments do not move, and nothing says why', () => {
-  it('is asked about once the cut-off of the execution date has passed, until they move', async () => {
+  it('is asked about once the cut-off of the execution date has passed, by what is known of it, until they move', async () => {
     const date = await startOnPayday({
       sandbox: {
         variants: { submitWaitsFor: 'strong-authentication', linkReads: 'refused', submitRuns: 'later' },
@@ -186,9 +186,19 @@ describe('a submitted instruction whose payments do not move, and nothing says w
     await payroll.until(id, ['FOLLOWING'], 20_000);
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(await kinds()).toEqual([]);
+    await bankFails('500-before');
     payroll.clock.set(new Date(`${date}T16:00:01Z`));
+    const told = async () => (await payroll.as('operator').get(payroll.path('/attention'))).data.items;
     await asked(['BANK_ACTION_REQUIRED']);
-    const [one] = (await payroll.as('operator').get(payroll.path('/attention'))).data.items;
+    const [unread] = await told();
+    expect(unread.happened).toContain(
+      'is known to have moved. Nothing can be read from the bank at present.',
+    );
+    expect(unread.askBank).toMatch(/^Was customer instruction \d+ executed\?/);
+    await payroll.clearFaults();
+    await eventually(async () => (await told())[0].id !== unread.id, 15_000);
+    await asked(['BANK_ACTION_REQUIRED']);
+    const [one] = await told();
     expect(one).toMatchObject({ payments: 4 });
     expect(one.happened).toContain('no payment of the submitted instruction has moved');
     expect(one.askBank).toContain('Which approval or strong authentication');
