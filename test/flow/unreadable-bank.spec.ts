@@ -131,7 +131,7 @@ describe('a submitted run whose bank cannot be read any more', () => {
 
 describe('a bank that cannot be read while a run is being submitted', () => {
   it.each(['500-before', '403'])(
-    'has what was not submitted released at the cut-off, without a read (%s)',
+    'has what was not submitted released at the cut-off, without a read, and is asked no more about it once it can be read (%s)',
     async (kind) => {
       const date = await startOnPayday(CUT_OFF_SETTINGS);
       await payroll.fault({ operation: 'submit', kind: 'slow-drip', every: 1, delayMs: 20 });
@@ -149,6 +149,18 @@ describe('a bank that cannot be read while a run is being submitted', () => {
       expect(data.happened).toMatch(/does not say whether somebody else submitted it: it could not be read/);
       expect(data.askBank).toMatch(/^Was customer instruction \d+ submitted by anybody/);
       await payroll.clearFaults();
+      const lookAgain = `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND leased_until IS NULL`;
+      const doubted = async () =>
+        (await payroll.attention()).filter((one) =>
+          one.happened.includes('whether somebody else submitted it'),
+        );
+      await eventually(async () => {
+        await execute(payroll.database.superuserUrl, lookAgain);
+        return (await doubted()).length === 0;
+      }, 10_000);
+      expect((await kinds()).filter((one) => one === 'STALE_DATE')).toHaveLength(released.length);
+      const again = (await payroll.as('operator').get(await payroll.askedAbout(id, 'STALE_DATE'))).data;
+      expect(again.askBank).toBe('Nothing: this is decided here.');
       const { unsubmitted } = await payroll.ledger();
       expect(unsubmitted.length).toBeGreaterThanOrEqual(released.length);
       expect((await timesPaid()).every((count) => count === 1)).toBe(true);
