@@ -5,13 +5,13 @@ import { CONFIG, Config } from '../config/env';
 import { ClockWatch } from '../database/clock-watch';
 import { Database, EmployerTransaction } from '../database/database';
 import { MINUTE_MS } from '../domain/durations';
-import { INSTRUCTION_UNSENT } from '../domain/instruction';
+import { INSTRUCTION_SENT, INSTRUCTION_UNSENT } from '../domain/instruction';
 import { PayRunStatus } from '../domain/pay-run';
 import { LAST_CALL_MS, sendingCloses, sendingOpens } from '../domain/send-window';
 import { showId } from '../http/prefixed-id';
 import { approvedVersion, standingApprovals } from '../pay-run/approval';
 import { Alarm, isDecided, MAY_HOLD, raise } from '../pay-run/attention.store';
-import { AttentionKind, NOTHING_TO_ASK, UNPAID_IN_MID_RUN } from '../pay-run/attention-words';
+import { AttentionKind, NOTHING_TO_ASK } from '../pay-run/attention-words';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun } from '../pay-run/pay-run.store';
 import { sendOutlook } from '../pay-run/send-outlook';
@@ -26,14 +26,15 @@ const GOING_ON: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED', '
 /** What has been due for so long waits for its place among what is worked on, and no more for what it failed in. */
 const QUEUED = `interval '1 minute'`;
 
-const LAST_CALL = 'is not submitted yet, though the time for that is nearly over';
+const LAST_CALL = 'is not submitted in full yet, though the time for that is nearly over';
 
 const TOO_SLOW = 'gets to the bank too slowly';
 
 const HOW_FAST =
   'How many requests a minute, and how many at once, may we send you? Until when, and what becomes of payments for this execution date that reach you after the cut-off?';
 
-const IN_MID_RUN = `${UNPAID_IN_MID_RUN} It is tried again by itself until then.`;
+const IN_MID_RUN =
+  'What of this run is not submitted yet waits, and is tried again by itself; what was submitted is followed, and is not sent again. What is not submitted by the cut-off becomes VOID and can be paid by a successor.';
 
 /** A run that is not ended, amended or held back by a switch. */
 interface Going {
@@ -183,10 +184,10 @@ export class WaitingRuns {
       subjectId: run.id,
       payRunId: run.id,
       happened: `${version} is due for ${run.executionDate} and ${happened}. The bank takes it until ${cutOff.toISOString()}, ${inMinutes(cutOff.getTime() - now.getTime())} after this was told${takes}.`,
-      ...(run.status === 'SUBMITTING' && { certain: IN_MID_RUN }),
       ...(isOurs && { askBank: NOTHING_TO_ASK }),
       payments: run.rowCount,
       amountMinor: run.totalMinor,
+      ...(run.status === 'SUBMITTING' && { certain: IN_MID_RUN, ...(await unsentOf(tx, run)) }),
     };
   }
 }
@@ -216,6 +217,21 @@ function runsGoingOn(tx: EmployerTransaction): Promise<Going[]> {
      ORDER BY r.id`,
     [tx.employerId, GOING_ON, INSTRUCTION_UNSENT, KIND],
   );
+}
+
+/** What of a run that is being submitted no submit may have left for; in minor units. */
+async function unsentOf(
+  tx: EmployerTransaction,
+  { id, runVersion }: PayRun,
+): Promise<{ payments: number; amountMinor: bigint }> {
+  const [row] = await tx.query<{ payments: number; amount: string }>(
+    `SELECT coalesce(sum(n.row_count), 0)::int AS payments, coalesce(sum(n.total_minor), 0) AS amount
+     FROM planned_instruction n WHERE n.employer_id = $1 AND n.pay_run_id = $2 AND n.run_version = $3
+       AND NOT EXISTS (SELECT FROM instruction i
+         WHERE i.employer_id = $1 AND i.planned_instruction_id = n.id AND i.status = ANY ($4))`,
+    [tx.employerId, id, runVersion, ['SUBMIT_INTENT', ...INSTRUCTION_SENT]],
+  );
+  return { payments: row?.payments ?? 0, amountMinor: BigInt(row?.amount ?? 0) };
 }
 
 /** For how long neither a state of the run or its parts has moved, nor a payment was added; undefined where none ever did. */

@@ -241,7 +241,8 @@ export class Follower {
     await fence(tx, claim);
     if (instruction.status !== 'SUBMITTED') return;
     const payments = await followedPayments(tx, this.personal, instruction);
-    await tellOfStatuses(tx, instruction, payments, this.lateness.of(followed.run, instruction));
+    const late = this.lateness.of(followed.run, instruction);
+    await tellOfStatuses(tx, instruction, payments, { ...late, unread: why });
     // What people have ended is closed though nothing of it can be read.
     const closed = await this.close(tx, followed, instruction, payments, ` ${why}`);
     const { account, planned } = followed;

@@ -3,7 +3,7 @@ import { isBeforeSubmit, isPastSubmit, isUnfinished, readBankStatus } from '../d
 import { textOfFirstFew } from '../domain/first-few';
 import { subjectAfterEnd } from '../pay-run/named-subject';
 import { showId } from '../http/prefixed-id';
-import { aboutInstruction, clear, raiseNaming, raiseUndecided } from '../pay-run/attention.store';
+import { aboutInstruction, clear, raiseNaming } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { paidAgain } from '../pay-run/stop-successors';
 import { alarmOfStatus, FollowedPayment } from './follow-plan';
@@ -14,6 +14,13 @@ interface StatusGroup {
   status: string;
   payments: readonly FollowedPayment[];
   ofInstruction: boolean;
+}
+
+/** How late an instruction is, and what keeps it from being read now, in words; undefined where it was read. */
+interface Lately {
+  shouldHaveMoved: boolean;
+  overdue: boolean;
+  unread?: string;
 }
 
 /** What the next documented status clears by itself. */
@@ -27,14 +34,14 @@ const ROWS_NAMED = 10;
  * and about those in which the bank waits for a person; and, of payments that are `overdue`, about those that end
  * nothing: the bank may show no more of them (a transfer within it may rest at SUBMITTED: States and transitions).
  * Where payments that `shouldHaveMoved` are all where they were before the submit, and nothing says why, the bank is
- * asked for whom it waits. Cleared as soon as none is left.
+ * asked for whom it waits, or, where they are `unread`, whether it was executed. Cleared as soon as none is left.
  * @param payments of the instruction, in row order, as they stand
  */
 export async function tellOfStatuses(
   tx: EmployerTransaction,
   instruction: Instruction,
   payments: readonly FollowedPayment[],
-  { shouldHaveMoved, overdue }: { shouldHaveMoved: boolean; overdue: boolean },
+  { shouldHaveMoved, overdue, unread }: Lately,
 ): Promise<void> {
   const groups = openStatuses(instruction, payments);
   for (const kind of PASSING) {
@@ -46,7 +53,7 @@ export async function tellOfStatuses(
     const alarming = [...unclear, ...left];
     if (alarming.length === 0) {
       const maySayNothing = kind === 'BANK_ACTION_REQUIRED' && shouldHaveMoved;
-      if (maySayNothing && (await tellOfStandstill(tx, instruction, payments))) continue;
+      if (maySayNothing && (await tellOfStandstill(tx, instruction, payments, unread))) continue;
       await clear(tx, [kind], instruction.id, 'the bank went on to a documented status');
       continue;
     }
@@ -157,25 +164,40 @@ function shownAfterEnd(
   return groups;
 }
 
-/** Raises the alarm when no payment has moved since before the submit; false when one has, or the bank says why. */
+const PAST_CUT_OFF = 'The cut-off of the execution date passed, and ';
+
+const STANDS_STILL = `${PAST_CUT_OFF}as far as the bank shows, no payment of the submitted instruction has moved.`;
+
+/**
+ * Raises the alarm when no payment has moved since before the submit; false when one has, or the bank says why. While
+ * nothing can be read it asks for less, and anew once that can, unless two people have decided more.
+ */
 async function tellOfStandstill(
   tx: EmployerTransaction,
   instruction: Instruction,
   payments: readonly FollowedPayment[],
+  unread: string | undefined,
 ): Promise<boolean> {
   const { kind } = readBankStatus(instruction.bankStatus ?? '');
   if (kind === 'waiting' || kind === 'terminal') return false;
   if (payments.some(({ bankStatus }) => bankStatus !== null && !isBeforeSubmit(bankStatus))) return false;
-  await raiseUndecided(tx, {
+  const alarm = {
     kind: 'BANK_ACTION_REQUIRED',
     ...aboutInstruction(instruction),
-    happened:
-      'The cut-off of the execution date passed, and as far as the bank shows, no payment of the submitted ' +
-      'instruction has moved. It does not say why: it may wait for an approval or a strong authentication.',
+    happened: `${STANDS_STILL} It does not say why: it may wait for an approval or a strong authentication.`,
     certain: 'It was submitted once and is never sent again. No other instruction pays these people.',
     ...heldUp(payments),
-  });
+  } as const;
+  if (unread === undefined) await raiseNaming(tx, alarm, [STANDS_STILL]);
+  else await raiseNaming(tx, { ...alarm, ...wasItExecuted(unread) }, [PAST_CUT_OFF]);
   return true;
+}
+
+function wasItExecuted(unread: string): { happened: string; askBank: string } {
+  return {
+    happened: `${PAST_CUT_OFF}no payment of the submitted instruction is known to have moved. ${unread}`,
+    askBank: 'Was customer instruction {ref} executed? If not, what does it wait for?',
+  };
 }
 
 function heldUp(payments: readonly FollowedPayment[]): { payments: number; amountMinor: bigint } {

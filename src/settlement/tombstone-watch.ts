@@ -1,7 +1,8 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { ReadFails } from '../bank/errors';
+import { CONFIG, Config } from '../config/env';
 import { BackgroundDatabase } from '../database/background-database';
-import { isPastSubmit, mostSubmitted } from '../domain/bank-status';
+import { isBeforeSubmit, isPastSubmit, mostSubmitted } from '../domain/bank-status';
 import type { EmployerTransaction } from '../database/database';
 import { BankReads } from '../employer/bank-reads';
 import type { Standing } from '../employer/standing';
@@ -11,6 +12,7 @@ import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { namesOf } from '../pay-run/message-id';
 import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
 import { subjectAfterEnd } from '../pay-run/named-subject';
+import { tellWithoutDoubt } from '../pay-run/released-doubt';
 import type { Followed } from './followed';
 import { PaymentSource } from './payment-source';
 
@@ -27,6 +29,7 @@ export class TombstoneWatch {
     private readonly database: BackgroundDatabase,
     private readonly reads: BankReads,
     private readonly source: PaymentSource,
+    @Inject(CONFIG) private readonly config: Pick<Config, 'BANK_LAG_BOUND_MS'>,
   ) {}
 
   async step({ instruction, account, planned, known }: Followed): Promise<void> {
@@ -34,10 +37,16 @@ export class TombstoneWatch {
     if (bankInstructionId === null) return;
     const standing = await this.standingOf(account, instruction, bankInstructionId, known);
     const status = mostSubmitted(standing.statuses);
-    // What is not shown any more proves nothing (rule 10), nor does what a read that is older than the status may show.
-    if (status === undefined && !(standing.shown && standing.isWhole)) return;
+    // What is not shown any more proves nothing (rule 10).
+    if (status === undefined && !standing.shown) return;
     await this.database.inEmployer(instruction.employerId, async (tx) => {
-      if (status === undefined) return clearOf(tx, ['UNKNOWN_STATUS'], instruction.id, IS_CLEAR);
+      if (status === undefined) {
+        // Nor does what a read that is older than the status may show.
+        if (standing.isWhole) await clearOf(tx, ['UNKNOWN_STATUS'], instruction.id, IS_CLEAR);
+        if (standing.isWhole || isBeforeSubmit(standing.shown?.status ?? ''))
+          await tellWithoutDoubt(tx, instruction, this.config.BANK_LAG_BOUND_MS);
+        return;
+      }
       if (await isSaidExecuted(tx, instruction)) return;
       if (!isPastSubmit(status)) return tellOfUnclear(tx, instruction, planned, status);
       await tellOfMovedTombstone(tx, instruction, planned, status, known);

@@ -10,13 +10,14 @@ import { PersonalData } from '../database/personal-data';
 import { isPastSubmit } from '../domain/bank-status';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { sendingCloses } from '../domain/send-window';
-import { aboutInstruction, type Alarm, clear, clearAttempt, raise } from '../pay-run/attention.store';
-import { ATTENTION_WORDS, type AttentionKind, WAS_IT_SUBMITTED } from '../pay-run/attention-words';
+import { aboutInstruction, clear, clearAttempt, raise } from '../pay-run/attention.store';
+import { ATTENTION_WORDS, type AttentionKind } from '../pay-run/attention-words';
 import { isSaidExecuted, mayBePaidByAnother, repaysForgotten } from '../pay-run/forgotten-pay';
 import { Instruction, type PlannedInstruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { closeOpenAdds } from '../pay-run/open-adds';
 import { findRun, lockRun } from '../pay-run/pay-run.store';
+import { type Told, withDoubt } from '../pay-run/released-doubt';
 import { RESTORED_UNCLEAR } from '../pay-run/stop';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { beginBuilding } from './builder';
@@ -153,15 +154,6 @@ export class CutOff {
 function doubtOf({ bankInstructionId }: Instruction, seen?: Seen): string | undefined {
   if (seen?.kind === 'unclear') return `shows ${shownUnclear(seen)}`;
   return seen?.kind === 'unread' && bankInstructionId !== null ? 'could not be read' : undefined;
-}
-
-type Told = Pick<Alarm, 'happened' | 'certain' | 'askBank'>;
-
-/** As it is told, and where nobody can tell whether it was submitted by somebody else, that. @param unclear why not */
-function withDoubt(told: Told, unclear: string | undefined): Told {
-  if (unclear === undefined) return told;
-  const happened = `${told.happened} The bank does not say whether somebody else submitted it: it ${unclear}.`;
-  return { ...told, happened, askBank: [WAS_IT_SUBMITTED, told.askBank].filter(Boolean).join(' ') };
 }
 
 /** What people are told of a released instruction, and with it of what can pay its rows: each of them, some or none. */

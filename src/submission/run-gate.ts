@@ -246,6 +246,8 @@ export class RunGate {
   private async open(tx: EmployerTransaction, run: PayRun, balanceMinor: bigint | undefined): Promise<void> {
     await moveRun(tx, run, 'SUBMITTING', 'service');
     await clear(tx, ['CONTRACT_DRIFT'], run.id, 'a later read followed the interface');
+    // It says that nothing of the run is submitted.
+    await clear(tx, ['DUE_BUT_WAITING'], run.id, 'the run passed its gate');
     await clearPaidAlready(tx, run.id);
     if (balanceMinor !== undefined) {
       const read = { balanceBeforeMinor: balanceMinor, balanceReadAt: this.clock.now() };

@@ -131,7 +131,7 @@ describe('a submitted run whose bank cannot be read any more', () => {
 
 describe('a bank that cannot be read while a run is being submitted', () => {
   it.each(['500-before', '403'])(
-    'has what was not submitted released at the cut-off, without a read (%s)',
+    'has what was not submitted released at the cut-off, without a read, and is asked no more about it once it can be read (%s)',
     async (kind) => {
       const date = await startOnPayday(CUT_OFF_SETTINGS);
       await payroll.fault({ operation: 'submit', kind: 'slow-drip', every: 1, delayMs: 20 });
@@ -149,6 +149,18 @@ describe('a bank that cannot be read while a run is being submitted', () => {
       expect(data.happened).toMatch(/does not say whether somebody else submitted it: it could not be read/);
       expect(data.askBank).toMatch(/^Was customer instruction \d+ submitted by anybody/);
       await payroll.clearFaults();
+      const lookAgain = `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND leased_until IS NULL`;
+      const doubted = async () =>
+        (await payroll.attention()).filter((one) =>
+          one.happened.includes('whether somebody else submitted it'),
+        );
+      await eventually(async () => {
+        await execute(payroll.database.superuserUrl, lookAgain);
+        return (await doubted()).length === 0;
+      }, 10_000);
+      expect((await kinds()).filter((one) => one === 'STALE_DATE')).toHaveLength(released.length);
+      const again = (await payroll.as('operator').get(await payroll.askedAbout(id, 'STALE_DATE'))).data;
+      expect(again.askBank).toBe('Nothing: this is decided here.');
       const { unsubmitted } = await payroll.ledger();
       expect(unsubmitted.length).toBeGreaterThanOrEqual(released.length);
       expect((await timesPaid()).every((count) => count === 1)).toBe(true);
@@ -176,7 +188,7 @@ describe('a service that is stopped while the bank cannot be read', () => {
 });
 
 describe('a submitted instruction whose payments do not move, and nothing says why', () => {
-  it('is asked about once the cut-off of the execution date has passed, until they move', async () => {
+  it('is asked about once the cut-off of the execution date has passed, by what is known of it, until they move', async () => {
     const date = await startOnPayday({
       sandbox: {
         variants: { submitWaitsFor: 'strong-authentication', linkReads: 'refused', submitRuns: 'later' },
@@ -186,9 +198,19 @@ describe('a submitted instruction whose payments do not move, and nothing says w
     await payroll.until(id, ['FOLLOWING'], 20_000);
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(await kinds()).toEqual([]);
+    await bankFails('500-before');
     payroll.clock.set(new Date(`${date}T16:00:01Z`));
+    const told = async () => (await payroll.as('operator').get(payroll.path('/attention'))).data.items;
     await asked(['BANK_ACTION_REQUIRED']);
-    const [one] = (await payroll.as('operator').get(payroll.path('/attention'))).data.items;
+    const [unread] = await told();
+    expect(unread.happened).toContain(
+      'is known to have moved. Nothing can be read from the bank at present.',
+    );
+    expect(unread.askBank).toMatch(/^Was customer instruction \d+ executed\?/);
+    await payroll.clearFaults();
+    await eventually(async () => (await told())[0].id !== unread.id, 15_000);
+    await asked(['BANK_ACTION_REQUIRED']);
+    const [one] = await told();
     expect(one).toMatchObject({ payments: 4 });
     expect(one.happened).toContain('no payment of the submitted instruction has moved');
     expect(one.askBank).toContain('Which approval or strong authentication');

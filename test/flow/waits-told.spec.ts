@@ -112,7 +112,7 @@ describe('a due run that does not get on, for the bank cannot be reached or used
         /has not got on since \d{4}-\S+Z, .*The bank takes it until \S+Z, \d+ (h|min)/,
       );
       expect(certain).toMatch(
-        status === 'SUBMITTING' ? /others of the run are/ : /Nothing of this run is submitted/,
+        status === 'SUBMITTING' ? /What of this run is not submitted/ : /Nothing of this run is submitted/,
       );
       expect(askBank).toMatch(/is your interface/i);
       await look();
@@ -125,6 +125,21 @@ describe('a due run that does not get on, for the bank cannot be reached or used
       expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
     },
   );
+
+  it('is no more said to have nothing submitted once it has passed its gate, whatever it waits for then', async () => {
+    payroll = await Payroll.start();
+    await failing('500-before', 'getAccount')();
+    const id = await payroll.paid(payFile(payRows(2)));
+    await remembered();
+    await hasWaitedLong();
+    await look();
+    const path = await payroll.askedAbout(id, 'DUE_BUT_WAITING');
+    jest.spyOn(payroll.services[0]!.app.get(WaitingRuns), 'tick').mockResolvedValue();
+    await payroll.clearFaults();
+    await payroll.untilSettled(id);
+    const { resolution } = (await payroll.as('operator').get(path)).data;
+    expect(resolution).toBe('the run passed its gate');
+  });
 });
 
 describe('a run whose account is not shown, for a limit that the bank asks to wait an hour for', () => {

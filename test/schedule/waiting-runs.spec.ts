@@ -153,6 +153,56 @@ it.each([
   expect(await look()).toEqual([]);
 });
 
+describe('a run that is being submitted', () => {
+  /** Three payments, of 10.00 each, of an instruction in each of these states. */
+  const instructions = async (...statuses: string[]) => {
+    await moved('VERIFIED', 'SUBMITTING');
+    for (const [n, status] of statuses.entries())
+      await execute(
+        store.superuserUrl,
+        `SET session_replication_role = replica;
+         WITH planned AS (
+           INSERT INTO planned_instruction (employer_id, id, pay_run_id, run_version, ordinal, first_row, last_row,
+             row_count, total_minor, row_hash)
+           SELECT employer_id, gen_random_uuid(), id, run_version, ${n + 1}, ${n * 3 + 1}, ${n * 3 + 3},
+             3, 3000, decode(repeat('00', 32), 'hex') FROM pay_run RETURNING *)
+         INSERT INTO instruction (employer_id, id, pay_run_id, planned_instruction_id, attempt, status, outcome)
+         SELECT employer_id, gen_random_uuid(), pay_run_id, id, attempt, status, 'SETTLED'
+         FROM planned, unnest(string_to_array('${status}', ',')) WITH ORDINALITY AS made (status, attempt)`,
+      );
+  };
+
+  it('is told by what of it is not submitted: no more is held up, and of the rest nothing is said to be paid', async () => {
+    await instructions(
+      'SUBMITTED',
+      'SUBMIT_UNKNOWN',
+      'SUBMIT_INTENT',
+      'RELEASED',
+      'VERIFIED',
+      'ABANDONED,BUILDING',
+      'ABANDONED',
+    );
+    await waits(11);
+    await look();
+    expect(await query('SELECT payments, amount_minor AS amount, certain FROM attention')).toEqual([
+      {
+        payments: 9,
+        amount: '9000',
+        certain:
+          'What of this run is not submitted yet waits, and is tried again by itself; what was submitted is followed, and is not sent again. What is not submitted by the cut-off becomes VOID and can be paid by a successor.',
+      },
+    ]);
+  });
+
+  it('is not said to be unsubmitted as a whole where it stands still and time is nearly over', async () => {
+    await instructions('SUBMITTED', 'VERIFIED');
+    clock.set('2026-03-25T14:10:00Z');
+    expect(await look()).toMatchObject([
+      { happened: expect.stringMatching(/is not submitted in full yet, though/) },
+    ]);
+  });
+});
+
 describe('a run that gets to the bank', () => {
   /** Of its 100 payments so many have, one every so many seconds, until a moment ago. */
   const added = (count: number, seconds: number) =>
@@ -199,7 +249,7 @@ describe('a run that gets to the bank', () => {
 });
 
 describe('an hour before it would be too late', () => {
-  const TOLD = /is not submitted yet, though the time for that is nearly over: /;
+  const TOLD = /is not submitted in full yet, though the time for that is nearly over: /;
   beforeEach(() => clock.set('2026-03-25T14:10:00Z'));
 
   it('people hear of a run that stands still though nobody is asked about it', async () => {

@@ -64,6 +64,65 @@ it('what a status means is asked anew for more payments than were told, and for 
   expect((await asked()).at(-1)).toEqual([null, '(rows 2, 3, 4)']);
 });
 
+describe('a submitted instruction of which no payment has moved past the cut-off', () => {
+  const UNREAD = 'Nothing can be read from the bank at present.';
+  const PAST = 'The cut-off of the execution date passed, and ';
+  const STOOD_STILL = `${PAST}as far as the bank shows`;
+  const UNKNOWN = `${PAST}no payment of the submitted instruction is known to have moved. ${UNREAD}`;
+  const still = [1, 2].map((rowNo) => followed({ rowNo, bankStatus: 'INITIATED', rank: 4 }));
+  const look = (unread?: string, payments: readonly FollowedPayment[] = still) =>
+    office.database.inEmployer(ours.employer, async (tx) => {
+      const instruction = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
+      Object.assign(instruction, { bankStatus: 'INITIATED', bankInstructionId: '70685' });
+      await tellOfStatuses(tx, instruction, payments, { shouldHaveMoved: true, overdue: false, unread });
+    });
+  const asked = async () => {
+    const open = await office.database.inEmployer(ours.employer, (tx) =>
+      tx.manager.findBy(Attention, { kind: 'BANK_ACTION_REQUIRED', resolvedAt: IsNull() }),
+    );
+    return open.map(({ happened, askBank }) => [happened, askBank]);
+  };
+  const decided = () =>
+    execute(
+      office.server.superuserUrl,
+      `INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by, confirmed_at)
+       SELECT employer_id, gen_random_uuid(), id, 'ACKNOWLEDGE', 'the bank looks', '${PREPARER}', '${APPROVER}', now()
+       FROM attention WHERE resolved_at IS NULL;
+       UPDATE attention SET resolved_at = now(), resolution = 'two people said so' WHERE resolved_at IS NULL`,
+    );
+  const wasItExecuted = [UNKNOWN, 'Was customer instruction 70685 executed? If not, what does it wait for?'];
+  const forWhom = [
+    expect.stringContaining(STOOD_STILL) as string,
+    'Which approval or strong authentication does 70685 wait for?',
+  ];
+
+  it('is asked about by whether it was executed while the bank cannot be read, and by what it waits for once it can', async () => {
+    await look(UNREAD);
+    await look('What the bank shows of them cannot be recorded.');
+    expect(await asked()).toEqual([wasItExecuted]);
+    await look();
+    await look();
+    expect(await asked()).toEqual([forWhom]);
+    await look(UNREAD);
+    expect(await asked()).toEqual([forWhom]);
+    await look(undefined, [followed({ bankStatus: 'SUB_STARTED', rank: 5 })]);
+    expect(await asked()).toEqual([]);
+  });
+
+  it('is asked about once it can be read though it was decided while it could not, and not by an outage once that is decided', async () => {
+    await look(UNREAD);
+    await decided();
+    await look(UNREAD);
+    expect(await asked()).toEqual([]);
+    await look();
+    expect(await asked()).toEqual([forWhom]);
+    await decided();
+    await look(UNREAD);
+    await look();
+    expect(await asked()).toEqual([]);
+  });
+});
+
 describe('what is held up by statuses that do not say what became of payments', () => {
   it.each(['EXCHANGE_ERROR', 'PRO_MANUAL_REVIEW'])(
     'is counted once where the overdue payments and their instruction (%s) are asked about together',

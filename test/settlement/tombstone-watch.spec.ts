@@ -5,7 +5,9 @@ import type { BackgroundDatabase } from '../../src/database/background-database'
 import type { BankReads } from '../../src/employer/bank-reads';
 import type { Standing } from '../../src/employer/standing';
 import type { EmployerAccount } from '../../src/employer/employer.entity';
+import { aboutInstruction, raise } from '../../src/pay-run/attention.store';
 import { Instruction } from '../../src/pay-run/instruction.entity';
+import { withDoubt } from '../../src/pay-run/released-doubt';
 import { acknowledgedOf } from '../../src/reconciliation/acknowledged';
 import { loadFollowed } from '../../src/settlement/followed';
 import type { PaymentSource } from '../../src/settlement/payment-source';
@@ -18,6 +20,7 @@ import { connected, execute, isWaitedFor, select } from '../support/database';
 import { eventually } from '../support/eventually';
 import { readsOf } from '../support/reads-of';
 
+const LAG = { BANK_LAG_BOUND_MS: 60_000 };
 const ours = idsOf(1);
 let office: NothingAsked;
 beforeEach(async () => {
@@ -39,7 +42,7 @@ async function read(...statuses: string[]): Promise<void> {
 async function readAs(standing: Partial<Standing>): Promise<void> {
   const reads = { standing: () => Promise.resolve(standing) } as unknown as BankReads;
   const database = office.database as unknown as BackgroundDatabase;
-  const watch = new TombstoneWatch(database, reads, {} as PaymentSource);
+  const watch = new TombstoneWatch(database, reads, {} as PaymentSource, LAG);
   await watch.step(
     (await office.database.inEmployer(ours.employer, (tx) => loadFollowed(tx, ours.unmoved)))!,
   );
@@ -57,6 +60,7 @@ it('what was given up is asked for by itself too where no list shows it, whether
     office.database as unknown as BackgroundDatabase,
     { standing } as unknown as BankReads,
     {} as PaymentSource,
+    LAG,
   );
   await watch.step(
     (await office.database.inEmployer(ours.employer, (tx) => loadFollowed(tx, ours.unmoved)))!,
@@ -101,7 +105,7 @@ describe('what was given up, and is shown in a status that no document names', (
     const reads = readsOf({ getInstruction: () => Promise.resolve({ status: 'CANCELLED' }) });
     const source = { paymentsOf: () => Promise.resolve([{ bankPaymentId: '901', status: 'CANCELLED' }]) };
     const database = office.database as unknown as BackgroundDatabase;
-    const watch = new TombstoneWatch(database, reads, source as unknown as PaymentSource);
+    const watch = new TombstoneWatch(database, reads, source as unknown as PaymentSource, LAG);
     const followed = (await office.database.inEmployer(ours.employer, (tx) =>
       loadFollowed(tx, ours.unmoved),
     ))!;
@@ -132,6 +136,69 @@ describe('what was given up, and is shown in a status that no document names', (
   it('is as it should be where it stands before its submit, or was ended unpaid', async () => {
     await read('INITIATED', 'CANCELLED');
     expect(await asked()).toEqual([]);
+  });
+});
+
+describe('what was released while the bank left open whether somebody else submitted it', () => {
+  const STALE = 'The cut-off passed.';
+  const released = (ask?: string) =>
+    office.database.inEmployer(ours.employer, (tx) => {
+      const told = { happened: STALE, askBank: ask };
+      return raise(tx, {
+        kind: 'STALE_DATE',
+        ...aboutInstruction({ id: ours.unmoved, payRunId: ours.run, bankInstructionId: 'given-up' }),
+        payments: 3,
+        ...withDoubt(told, 'could not be read'),
+      });
+    });
+  const told = () =>
+    select(
+      office.server.superuserUrl,
+      `SELECT happened, ask_bank AS ask, payments, resolution FROM attention WHERE kind = 'STALE_DATE'
+         AND resolution IS DISTINCT FROM 'before the test' ORDER BY id`,
+    );
+  const initiated = () =>
+    readAs({ shown: { status: 'INITIATED' } as BankInstruction, statuses: ['INITIATED'], isUnclear: false });
+  const DOUBTED = {
+    happened: `${STALE} The bank does not say whether somebody else submitted it: it could not be read.`,
+    payments: 3,
+  };
+
+  it.each([
+    ['', undefined, 'Nothing: this is decided here.'],
+    [', but for what else is asked', 'Which were submitted?', 'Which were submitted?'],
+  ])('is told anew without that once a read that is later shows it clear%s', async (_, ask, left) => {
+    await released(ask);
+    await read();
+    expect(await told()).toMatchObject([{ ...DOUBTED, resolution: null }]);
+    await initiated();
+    expect(await told()).toMatchObject([{ ...DOUBTED, resolution: null }]);
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica; UPDATE attention SET opened_at = opened_at - interval '61 s'`,
+    );
+    await initiated();
+    await initiated();
+    expect(await told()).toEqual([
+      {
+        ...DOUBTED,
+        ask: expect.stringMatching(/^Was customer instruction given-up submitted by anybody/) as string,
+        resolution: 'the bank shows it in a status that is clear: told anew',
+      },
+      { happened: STALE, ask: left, payments: 3, resolution: null },
+    ]);
+  });
+
+  it('is not told anew once it was decided, nor where the bank shows a status that no document names', async () => {
+    await released();
+    await read('BOOKED_OUT');
+    expect(await told()).toMatchObject([{ ...DOUBTED, resolution: null }]);
+    await execute(
+      office.server.superuserUrl,
+      `UPDATE attention SET resolved_at = now(), resolution = 'two people said so' WHERE resolved_at IS NULL`,
+    );
+    await initiated();
+    expect(await told()).toMatchObject([{ resolution: 'two people said so' }]);
   });
 });
 
