@@ -2,7 +2,7 @@ import { isPastSubmit } from '../../src/domain/bank-status';
 import { isPaymentFinal } from '../../src/domain/payment';
 import { type JudgedTotals, type SeenPayment, sumOf } from '../../src/pay-run/match';
 import { type FollowedPayment, progressOf } from '../../src/settlement/follow-plan';
-import { judgeFollowed, mayBeFewer, showsAsPlanned } from '../../src/settlement/followed-totals';
+import { judgeFollowed, mayLack, showsAsPlanned } from '../../src/settlement/followed-totals';
 import { areTotalsDue, isSecondLook, type Looked, nextLookMs } from '../../src/settlement/looks';
 import { lookAtBalance, WATCH } from './balance-look';
 import type { SeenInstruction } from './bank';
@@ -103,7 +103,7 @@ function judged({ store }: Context, instruction: Instruction, shown: SeenInstruc
     return some.length === 0 ? [] : [{ settled, ...sumOf(some) }];
   });
   return judgeFollowed(planned, shown, {
-    mayBeFewer: mayBeFewer(looked(instruction), shown.status, read),
+    mayLack: mayLack(looked(instruction), shown.status, read),
     ended: alike,
   });
 }

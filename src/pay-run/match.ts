@@ -134,18 +134,26 @@ export interface Totals {
 }
 
 /**
- * Sum over all groups of a submitted instruction; `absent` while the bank shows none, and, while they
- * `mayBeFewer` than there are, of both a smaller count and a smaller sum than planned.
+ * How groups may say less than there is: `filling`, as after the submit, in count, in sum or in both, since a read may come
+ * between (`paymentTransactionsStatus`); `fewer`, as of some payments that are counted no longer, in both.
+ */
+export type Lacking = 'filling' | 'fewer';
+
+/**
+ * Sum over all groups of a submitted instruction; `absent` while the bank shows none, and where they say less than planned,
+ * and in nothing more, as they `mayLack` some.
  */
 export function judgeGroups(
   planned: Totals,
   groups: readonly Totals[] | undefined,
-  mayBeFewer = false,
+  mayLack?: Lacking,
 ): 'equal' | 'different' | 'absent' {
   if (groups === undefined || groups.length === 0) return 'absent';
   const { count, totalMinor } = sumOf(groups);
-  if (mayBeFewer && count < planned.count && totalMinor < planned.totalMinor) return 'absent';
-  return count === planned.count && totalMinor === planned.totalMinor ? 'equal' : 'different';
+  if (count === planned.count && totalMinor === planned.totalMinor) return 'equal';
+  const isLess = count < planned.count && totalMinor < planned.totalMinor;
+  const isNoMore = count <= planned.count && totalMinor <= planned.totalMinor;
+  return (mayLack && isLess) || (mayLack === 'filling' && isNoMore) ? 'absent' : 'different';
 }
 
 /** What an instruction shows as calculated of its payments; absent where it does not. Amounts in minor units. */
@@ -193,7 +201,7 @@ export function judgeSubmitted(
   planned: Totals,
   shown: Calculated & { groups?: readonly Totals[] },
 ): JudgedTotals {
-  return withCalculated(judgeGroups(planned, shown.groups, true), planned, shown);
+  return withCalculated(judgeGroups(planned, shown.groups, 'filling'), planned, shown);
 }
 
 /** What some totals are beyond others; less is negative. */

@@ -178,7 +178,7 @@ export async function groupsDiffer(
   const alarm = {
     kind: 'TOTAL_MISMATCH_AFTER_SUBMIT',
     ...aboutInstruction(instruction, { rowCount: count, totalMinor }),
-    happened: `After the submit the bank shows another count or sum than was approved: ${count} payments.`,
+    happened: `After the submit the bank shows another ${count === planned.count ? 'sum than was approved, for the approved count' : 'count or sum than was approved'}: ${count} payments.`,
     beyond: beyond(shown, planned),
     isAboutSum: true,
   } as const;

@@ -20,7 +20,7 @@ import { lockRun } from '../pay-run/pay-run.store';
 import { accountLostAgain } from '../pay-run/stop';
 import { Followed } from './followed';
 import { Lateness } from './lateness';
-import { balanceLookAt, declaredLookAt, MAY_STILL_EXECUTE_DAYS, type Watch, watchOf } from './looks';
+import { balanceLookAt, declaredLookAt, MAY_STILL_EXECUTE_DAYS, watchOf } from './looks';
 
 /**
  * Compares what an account lost since a run began with what the payments of the run took, and of those after it, soon
@@ -35,7 +35,8 @@ export class BalanceLook {
     private readonly gateway: BankGateway,
     private readonly lateness: Lateness,
     private readonly clock: Clock,
-    @Inject(CONFIG) private readonly config: Pick<Config, 'SUBMIT_DOUBT_MS'>,
+    @Inject(CONFIG)
+    private readonly config: Pick<Config, 'SUBMIT_DOUBT_MS' | 'BANK_LAG_BOUND_MS' | 'BANK_TIMEOUT_MS'>,
   ) {}
 
   /**
@@ -48,20 +49,25 @@ export class BalanceLook {
     const { instruction, run, account } = followed;
     const { balanceBeforeMinor: beforeMinor, balanceReadAt } = run;
     if (beforeMinor === null || balanceReadAt === null) return false;
-    const watch = watchOf(this.config);
-    const look = await this.lookAt(claim, followed, watch);
+    const look = await this.lookAt(claim, followed);
     if (look === 'early') return false;
-    const since = await this.database.inEmployer(claim.employerId, (tx) => takenSince(tx, followed, watch));
+    const shownFrom = this.shownFrom(balanceReadAt);
+    const { againMs } = watchOf(this.config);
+    const comparison = { ...followed, shownFrom, againMs };
+    const since = await this.database.inEmployer(claim.employerId, (tx) => takenSince(tx, comparison));
     if (since === undefined) return false;
     const { paid, isKnown } = since;
+    const endsShownTo = this.clock.now().getTime() - this.config.BANK_LAG_BOUND_MS;
     const nowMinor = await this.balanceOf(account.bankAccountId);
     if (nowMinor === 'unreadable') return look === 'repeated';
     if (nowMinor === undefined) return false;
-    if (await this.paysForOthers(claim.employerId, account.bankAccountId, balanceReadAt)) return false;
+    if (await this.paysForOthers(claim.employerId, account.bankAccountId, shownFrom)) return false;
     const unpaidMinor = sumMinor(paid.map((one) => one.unpaidMinor));
     const unpaidChargesMinor = sumMinor(paid.map((one) => one.unpaidChargesMinor));
     const lackMinor = lackOf(paid, beforeMinor - nowMinor);
-    const isEven = lackMinor === 0n || lackMinor === unpaidChargesMinor;
+    // What ended later may not be in the balance yet, and hide as much that was taken again.
+    const isShown = paid.every((one) => one.lastEndAt.getTime() <= endsShownTo);
+    const isEven = isShown && (lackMinor === 0n || lackMinor === unpaidChargesMinor);
     const found = paidAgain(paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor);
     const taken = found === 'not-yet' ? [] : found;
     // Where it paid nothing, what those of others took again, or may give back, is told by their own looks.
@@ -78,7 +84,7 @@ export class BalanceLook {
       await lockInstruction(tx, instruction.id);
       await fence(tx, claim);
       // What another run was submitted for while the bank was asked may be in its answer.
-      const unchanged = isDeepStrictEqual((await takenSince(tx, followed, watch))?.paid, paid);
+      const unchanged = isDeepStrictEqual((await takenSince(tx, comparison))?.paid, paid);
       if (now.balanceBeforeMinor === null || !unchanged) return;
       if (mayComeBack) return tellOfNotComeBack(tx, run, lackMinor);
       // Other traffic of the account says nothing of what people were asked about.
@@ -94,13 +100,19 @@ export class BalanceLook {
   private async lookAt(
     { employerId }: Claim,
     { instruction, run }: Followed,
-    watch: Watch,
   ): Promise<ReturnType<typeof balanceLookAt | typeof declaredLookAt>> {
     const nowMs = this.clock.now().getTime();
+    const watch = watchOf(this.config);
     if (instruction.status !== 'VOID') return balanceLookAt(instruction.closedAt?.getTime(), nowMs, watch);
     if (!this.lateness.isOverdue(run)) return 'early';
     const last = await this.database.inEmployer(employerId, (tx) => lastDeclared(tx, run));
     return last?.id === instruction.id ? declaredLookAt(last, nowMs, watch) : 'early';
+  }
+
+  /** What ended before that is in a balance whose answer came at `readAt`; it may be as old as a read and its request. */
+  private shownFrom(readAt: Date): Date {
+    const { BANK_LAG_BOUND_MS, BANK_TIMEOUT_MS } = this.config;
+    return new Date(readAt.getTime() - BANK_LAG_BOUND_MS - BANK_TIMEOUT_MS);
   }
 
   /** Two banking days after its date, and after the last payment ended whose money may come back. */
@@ -175,6 +187,13 @@ async function isAsked({ employerId, manager }: EmployerTransaction, run: PayRun
 const FROM_ACCOUNT = `r.account_id = ANY (ARRAY(
   SELECT a.id FROM employer_account a WHERE a.employer_id = $1 AND a.bank_account_id = $2))`;
 
+interface Comparison extends Followed {
+  /** What ended before that is in the balance from which the loss is counted. */
+  shownFrom: Date;
+  /** As in `Watch`. */
+  againMs: number;
+}
+
 interface TakenByInstruction extends PaidByInstruction {
   unpaidMinor: bigint;
   unpaidChargesMinor: bigint;
@@ -212,21 +231,28 @@ async function lastDeclared(
  * What each instruction of a run, and of the runs submitted since its balance was read, took from the account at the bank,
  * which may have been detached and attached again; and each that was declared not executed, and sent or dated within a
  * week before or later: the bank may have executed it after the balance was read. Undefined while one of them is open, or
- * another one of the run ended later; and where one was under way when the balance was read.
+ * another one of the run ended later; and where one was under way at the instant that the balance may show.
  */
 async function takenSince(
   tx: EmployerTransaction,
-  { instruction, run, account }: Followed,
-  { againMs }: Watch,
+  { instruction, run, account, shownFrom, againMs }: Comparison,
 ): Promise<Taken | undefined> {
   const [beside] = await tx.query(
     `SELECT FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id
      WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND CASE WHEN r.id = $3
          THEN o.status IN ('VERIFIED', 'SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMITTED') OR (o.closed_at, o.id) > (coalesce($4::timestamptz, '-infinity'), $5)
          ELSE o.status IN ('SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMITTED')
-           OR o.closed_at >= $6 AND coalesce(o.submitted_at, '-infinity') < $6 END
+           OR o.closed_at >= $7 AND coalesce(o.submitted_at, '-infinity') < $6 END
      LIMIT 1`,
-    [tx.employerId, account.bankAccountId, run.id, instruction.closedAt, instruction.id, run.balanceReadAt],
+    [
+      tx.employerId,
+      account.bankAccountId,
+      run.id,
+      instruction.closedAt,
+      instruction.id,
+      run.balanceReadAt,
+      shownFrom,
+    ],
   );
   if (beside) return undefined;
   const rows = await queryByHash<

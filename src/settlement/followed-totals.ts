@@ -4,6 +4,7 @@ import {
   calculatedBeyond,
   type JudgedTotals,
   judgeGroups,
+  type Lacking,
   sumOf,
   type Totals,
   withCalculated,
@@ -23,22 +24,25 @@ export interface Ended extends Totals {
 }
 
 /**
- * Whether the bank may count fewer payments than there are: it puts them into their groups one by one, or never will;
+ * How the bank may count fewer payments than there are: it puts them into their groups one by one, or never will;
  * or takes out what has failed or what it has processed, which only the end of all shows to be the whole difference.
+ * Undefined where it may not.
  * @param read whether it was submitted so long ago that the bank shows it, and whether a read may show what was before its end
  */
-export function mayBeFewer(
+export function mayLack(
   { status, totalsCheckedMs }: Pick<Looked, 'status' | 'totalsCheckedMs'>,
   bankStatus: string,
   read: { isOld: boolean; mayBeOlderThanEnd: boolean },
-): boolean {
-  if (status === 'CLOSED' && (totalsCheckedMs !== undefined || read.mayBeOlderThanEnd)) return true;
-  return status === 'SUBMITTED' || !read.isOld || isEndedUnpaid(bankStatus);
+): Lacking | undefined {
+  if (status === 'SUBMITTED' || !read.isOld || (status === 'CLOSED' && read.mayBeOlderThanEnd))
+    return 'filling';
+  const wasWhole = status === 'CLOSED' && totalsCheckedMs !== undefined;
+  return wasWhole || isEndedUnpaid(bankStatus) ? 'fewer' : undefined;
 }
 
 /** Whether groups lack some payments, so that those that have ended tell what it means. */
 export function lacksSome(planned: Totals, { groups = [] }: Pick<ShownTotals, 'groups'>): boolean {
-  return groups.length > 0 && judgeGroups(planned, groups, true) === 'absent';
+  return groups.length > 0 && judgeGroups(planned, groups, 'fewer') === 'absent';
 }
 
 /**
@@ -48,9 +52,9 @@ export function lacksSome(planned: Totals, { groups = [] }: Pick<ShownTotals, 'g
 export function judgeFollowed(
   planned: Totals,
   shown: ShownTotals,
-  known: { mayBeFewer: boolean; ended: readonly Ended[] },
+  known: { mayLack: Lacking | undefined; ended: readonly Ended[] },
 ): JudgedTotals {
-  const judged = judgeGroups(planned, shown.groups, known.mayBeFewer);
+  const judged = judgeGroups(planned, shown.groups, known.mayLack);
   const meaning = lacksSome(planned, shown) ? explained(planned, shown.groups ?? [], known.ended) : undefined;
   return withCalculated(meaning ?? judged, planned, shown);
 }

@@ -6,9 +6,10 @@ import type { EmployerTransaction } from '../database/database';
 import type { ShownBy } from '../employer/instruction-at-bank';
 import { clear } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
+import type { Lacking } from '../pay-run/match';
 import { groupsDiffer } from '../pay-run/stop';
 import type { Followed } from './followed';
-import { type Ended, judgeFollowed, lacksSome, mayBeFewer, showsAsPlanned } from './followed-totals';
+import { type Ended, judgeFollowed, lacksSome, mayLack, showsAsPlanned } from './followed-totals';
 import { Lateness } from './lateness';
 import { areTotalsDue, isSecondLook, type Looked, watchOf } from './looks';
 
@@ -47,7 +48,7 @@ export class TotalsCheck {
     const { employerId } = tx;
     const all = { count: planned.rowCount, totalMinor: planned.totalMinor };
     const totals = judgeFollowed(all, shown, {
-      mayBeFewer: this.mayBeFewer(instruction, shown.status),
+      mayLack: this.mayLack(instruction, shown.status),
       ended: lacksSome(all, shown) ? await endedOf(tx, planned) : [],
     });
     if (totals.kind === 'different') await groupsDiffer(tx, instruction, all, totals.shown);
@@ -58,8 +59,8 @@ export class TotalsCheck {
     instruction.totalsCheckedAt = totalsCheckedAt;
   }
 
-  private mayBeFewer(instruction: Instruction, bankStatus: string): boolean {
-    return mayBeFewer(looked(instruction), bankStatus, {
+  private mayLack(instruction: Instruction, bankStatus: string): Lacking | undefined {
+    return mayLack(looked(instruction), bankStatus, {
       isOld: this.lateness.isOld(instruction),
       mayBeOlderThanEnd: this.mayBeOlderThan(instruction.closedAt),
     });

@@ -162,7 +162,7 @@ export class RestoreAdoption {
     const totals = { count: planned.rowCount, totalMinor: planned.totalMinor };
     const calculated = { count: shown?.calculatedCount, totalMinor: shown?.calculatedTotalMinor };
     // Groups may be filling still, or hold no more what has settled or failed.
-    const groupsDiffer = judgeGroups(totals, shown?.groups, true) === 'different';
+    const groupsDiffer = judgeGroups(totals, shown?.groups, 'filling') === 'different';
     const held = { rows, matched: judgement.matched, shown, submitted };
     if (!groupsDiffer && judgeTotals(totals, calculated) === 'equal') return { ...held, differs: undefined };
     const { count = totals.count, totalMinor = totals.totalMinor } = calculated;

@@ -79,6 +79,7 @@ export class RunGate {
     const atBank = account.reads.includes('BALANCE')
       ? await this.gateway.getAccount(account.bankAccountId)
       : undefined;
+    const balanceReadAt = this.clock.now();
     const wakeIn = await this.database.inEmployer(claim.employerId, async (tx) => {
       const now = await lockRun(tx, run.id);
       await fence(tx, claim);
@@ -99,7 +100,7 @@ export class RunGate {
         return 0;
       }
       if (!(await this.funded(tx, claim, now, account.bankStatus, atBank))) return TRY_AGAIN_MS;
-      await this.open(tx, now, atBank?.balanceMinor);
+      await this.open(tx, now, atBank?.balanceMinor, balanceReadAt);
       return 0;
     });
     crashPoint('gate.passed');
@@ -243,14 +244,19 @@ export class RunGate {
     return row?.at;
   }
 
-  private async open(tx: EmployerTransaction, run: PayRun, balanceMinor: bigint | undefined): Promise<void> {
+  private async open(
+    tx: EmployerTransaction,
+    run: PayRun,
+    balanceMinor: bigint | undefined,
+    balanceReadAt: Date,
+  ): Promise<void> {
     await moveRun(tx, run, 'SUBMITTING', 'service');
     await clear(tx, ['CONTRACT_DRIFT'], run.id, 'a later read followed the interface');
     // It says that nothing of the run is submitted.
     await clear(tx, ['DUE_BUT_WAITING'], run.id, 'the run passed its gate');
     await clearPaidAlready(tx, run.id);
     if (balanceMinor !== undefined) {
-      const read = { balanceBeforeMinor: balanceMinor, balanceReadAt: this.clock.now() };
+      const read = { balanceBeforeMinor: balanceMinor, balanceReadAt };
       await tx.manager.update(PayRun, { employerId: tx.employerId, id: run.id }, read);
     }
     const instructions = await tx.manager.findBy(Instruction, {

@@ -1,4 +1,5 @@
 import { BankGateway } from '../../src/bank/gateway';
+import type { BankInstruction } from '../../src/bank/records';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { BankReads } from '../../src/employer/bank-reads';
 import { PaymentSource } from '../../src/settlement/payment-source';
@@ -16,6 +17,11 @@ afterEach(async () => {
 const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
 const submitsOff = async () =>
   (await payroll.as('administrator').get('/v1/service')).data.submitsOff as boolean;
+const ROWS = payRows(5);
+const lackingIn = (shown: BankInstruction, lacking: { count?: number; totalMinor?: bigint }) => ({
+  ...shown,
+  groups: shown.groups?.map((group) => ({ ...group, ...lacking })),
+});
 const start = async (SUBMIT_DOUBT_MS: string) => {
   payroll = await Payroll.start({
     settings: { SUBMIT_DOUBT_MS },
@@ -34,21 +40,63 @@ describe('a bank that puts the payments of a submitted instruction into their gr
     },
   );
 
-  it('stops everything where they are still too few when the time for doubts is over', async () => {
-    await start('4000');
-    const reads = payroll.services[0]!.app.get(BankReads);
-    const { instruction } = reads;
-    jest.spyOn(reads, 'instruction').mockImplementation(async (...asked) => {
-      const shown = await instruction.call(reads, ...asked);
-      if (!shown?.groups?.[0]) return shown;
-      return { ...shown, groups: [{ ...shown.groups[0], count: 1, totalMinor: 1n }] };
+  it.each([
+    ['their sum', { totalMinor: 0n }],
+    ['their count', { count: 0 }],
+  ])('stops nothing while it fills %s last, from the answer to the submit on', async (_what, lacking) => {
+    await start('2000');
+    const lackUntil = { ms: Number.POSITIVE_INFINITY };
+    const lacks = (shown: BankInstruction) =>
+      performance.now() < lackUntil.ms ? lackingIn(shown, lacking) : shown;
+    const gateway = payroll.services[0]!.app.get(BankGateway);
+    const { sendSubmit, getInstruction } = gateway;
+    jest.spyOn(gateway, 'sendSubmit').mockImplementation(async (...sent) => {
+      const answer = await sendSubmit.apply(gateway, sent);
+      lackUntil.ms = performance.now() + 1_200;
+      if (answer.kind !== 'yes') return answer;
+      const whole = [{ group: 'PROCESSABLE', count: ROWS.length, totalMinor: totalMinorOf(ROWS) }];
+      return { ...answer, value: lacks({ ...answer.value, groups: whole }) };
     });
-    const id = await payroll.paid(payFile(payRows(5)));
+    jest
+      .spyOn(gateway, 'getInstruction')
+      .mockImplementation(async (...asked) => lacks(await getInstruction.apply(gateway, asked)));
+    const id = await payroll.paid(payFile(ROWS));
     await payroll.until(id, ['SETTLED'], 20_000);
+    const checked = 'SELECT FROM instruction WHERE totals_checked_at IS NOT NULL';
+    await eventually(async () => (await select(payroll.database.superuserUrl, checked)).length === 1, 20_000);
     expect([await kinds(), await submitsOff()]).toEqual([[], false]);
-    await eventually(async () => (await kinds()).includes('TOTAL_MISMATCH_AFTER_SUBMIT'), 20_000);
-    expect(await submitsOff()).toBe(true);
   });
+
+  it.each([
+    ['they are', { count: 1, totalMinor: 1n }, '1 payments.'],
+    [
+      'their sum is',
+      { totalMinor: 1n },
+      'another sum than was approved, for the approved count: 5 payments.',
+    ],
+    ['their count is', { count: 4 }, 'another count or sum than was approved: 4 payments.'],
+  ])(
+    'stops everything where %s still too little when the time for doubts is over',
+    async (_what, lacking, told) => {
+      await start('4000');
+      const reads = payroll.services[0]!.app.get(BankReads);
+      const { instruction } = reads;
+      jest.spyOn(reads, 'instruction').mockImplementation(async (...asked) => {
+        const shown = await instruction.call(reads, ...asked);
+        if (!shown?.groups) return shown;
+        const whole = [{ group: 'PROCESSABLE', count: ROWS.length, totalMinor: totalMinorOf(ROWS) }];
+        return lackingIn({ ...shown, groups: whole }, lacking);
+      });
+      const id = await payroll.paid(payFile(ROWS));
+      await payroll.until(id, ['SETTLED'], 20_000);
+      expect([await kinds(), await submitsOff()]).toEqual([[], false]);
+      await eventually(async () => (await kinds()).includes('TOTAL_MISMATCH_AFTER_SUBMIT'), 20_000);
+      expect(await payroll.attention()).toMatchObject([
+        { happened: expect.stringContaining(told) as string },
+      ]);
+      expect(await submitsOff()).toBe(true);
+    },
+  );
 });
 
 describe('a bank that leaves out of the groups what failed, or what settled too', () => {

@@ -136,23 +136,29 @@ describe('totals', () => {
       ),
     );
     expect(judgeGroups(planned, undefined)).toBe('absent');
-    expect(judgeGroups(planned, undefined, true)).toBe('absent');
+    expect(judgeGroups(planned, undefined, 'filling')).toBe('absent');
     expect(judgeGroups(planned, [])).toBe('absent');
   });
 
   it.each([
-    [0, 0n, 'absent', 'different'],
-    [2, 204n, 'absent', 'different'],
-    [3, 306n, 'equal', 'equal'],
-    [3, 305n, 'different', 'different'],
-    [2, 306n, 'different', 'different'],
-    [4, 200n, 'different', 'different'],
-    [4, 307n, 'different', 'different'],
+    [0, 0n, 'absent', 'absent', 'different'],
+    [2, 204n, 'absent', 'absent', 'different'],
+    [3, 306n, 'equal', 'equal', 'equal'],
+    [3, 305n, 'absent', 'different', 'different'],
+    [3, 0n, 'absent', 'different', 'different'],
+    [2, 306n, 'absent', 'different', 'different'],
+    [0, 306n, 'absent', 'different', 'different'],
+    [4, 200n, 'different', 'different', 'different'],
+    [4, 306n, 'different', 'different', 'different'],
+    [4, 307n, 'different', 'different', 'different'],
+    [2, 307n, 'different', 'different', 'different'],
+    [3, 307n, 'different', 'different', 'different'],
   ] as const)(
-    '%d payments of 3, %d cents of 306, in groups that may grow: %s',
-    (count, totalMinor, young, old) => {
-      expect(judgeGroups(planned, [{ count, totalMinor }], true)).toBe(young);
-      expect(judgeGroups(planned, [{ count, totalMinor }])).toBe(old);
+    '%d payments of 3, %d cents of 306, in groups that are filled: %s, that may lack some: %s, else: %s',
+    (count, totalMinor, filling, fewer, whole) => {
+      expect(judgeGroups(planned, [{ count, totalMinor }], 'filling')).toBe(filling);
+      expect(judgeGroups(planned, [{ count, totalMinor }], 'fewer')).toBe(fewer);
+      expect(judgeGroups(planned, [{ count, totalMinor }])).toBe(whole);
     },
   );
 });

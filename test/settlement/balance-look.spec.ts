@@ -24,6 +24,8 @@ let source: DataSource;
 let lateness: Lateness;
 let employerId: string;
 const runIds: string[] = [];
+/** How old a read at the bank can be. */
+let lagMs = 0;
 const sql = (statement: string) =>
   execute(payroll.database.superuserUrl, `SET session_replication_role = replica; ${statement}`);
 const asked = async () =>
@@ -90,7 +92,11 @@ async function look(
     return { balanceMinor: BigInt(run!.before) - lostMinor };
   };
   const gateway = Object.assign(Object.create(BankGateway.prototype) as BankGateway, { getAccount });
-  const looks = new BalanceLook(database, gateway, lateness, payroll.clock, { SUBMIT_DOUBT_MS: 0 });
+  const looks = new BalanceLook(database, gateway, lateness, payroll.clock, {
+    SUBMIT_DOUBT_MS: 0,
+    BANK_LAG_BOUND_MS: lagMs,
+    BANK_TIMEOUT_MS: 0,
+  });
   expect(await looks.at(claim, followed)).toBe(false);
 }
 
@@ -580,6 +586,70 @@ describe('a run of which a payment came back, while its instruction was executed
       FROM instruction`);
     await look(2n * PAID - AMOUNT_MINOR);
     expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT', 'TOTAL_MISMATCH_AFTER_SUBMIT']);
+  });
+});
+
+describe('a run whose balance was read soon after another ended, paid from the same account', () => {
+  const PAID = 2n * AMOUNT_MINOR;
+  beforeAll(() => settled(2, 10));
+  beforeEach(async () => {
+    lagMs = 5_000;
+    payroll.clock.offsetMs = DAY_MS;
+    await sql(`DELETE FROM attention; UPDATE pay_run SET balance_before_minor = 10000000, balance_read_at =
+      (SELECT min(submitted_at) - interval '1 ms' FROM instruction WHERE pay_run_id = '${runIds[1]}')`);
+  });
+  afterEach(() => {
+    lagMs = 0;
+  });
+  afterAll(close);
+
+  const ended = (before: string) =>
+    sql(`UPDATE instruction SET submitted_at = submitted_at - interval '1 hour',
+        closed_at = (SELECT balance_read_at FROM pay_run WHERE id = '${runIds[1]}') - interval '${before}'
+      WHERE pay_run_id = '${runIds[0]}'`);
+
+  it('is not asked about where it lacks what that took: the balance may be from before its end', async () => {
+    await ended('4 seconds');
+    await look(2n * PAID, undefined, 1);
+    expect(await asked()).toEqual([]);
+  });
+
+  it('is asked about where that ended longer before than a balance can be old', async () => {
+    await ended('6 seconds');
+    await look(2n * PAID, undefined, 1);
+    expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
+  });
+
+  it('says nothing where another employer, which paid from the account, detached it so soon before', async () => {
+    await ended('6 seconds');
+    await sql(`
+      INSERT INTO employer_account
+        SELECT (jsonb_populate_record(a, jsonb_build_object('id', gen_random_uuid(), 'employer_id', gen_random_uuid(),
+          'detached_at', (SELECT balance_read_at - interval '4 seconds' FROM pay_run WHERE id = '${runIds[1]}')))).*
+        FROM employer_account a LIMIT 1`);
+    await look(2n * PAID, undefined, 1);
+    expect(await asked()).toEqual([]);
+    await sql(`DELETE FROM employer_account WHERE employer_id <> '${employerId}'`);
+  });
+});
+
+describe('a run that was executed twice, whose account is looked at soon after another of as much ended', () => {
+  const PAID = 2n * AMOUNT_MINOR;
+  beforeAll(() => settled(2, 10));
+  afterAll(close);
+
+  it('is asked about by a later look, where that may show what was before that end', async () => {
+    lagMs = 60_000;
+    payroll.clock.offsetMs = 1.5 * DAY_MS;
+    await sql(`
+      UPDATE pay_run SET balance_read_at = '2020-01-01';
+      UPDATE instruction SET closed_at = closed_at + interval '1 day 12 hours' WHERE pay_run_id = '${runIds[1]}'`);
+    await look(2n * PAID, undefined, 0, false);
+    const found = [await asked()];
+    payroll.clock.offsetMs = 2.5 * DAY_MS;
+    await look(3n * PAID);
+    lagMs = 0;
+    expect([...found, await asked()]).toEqual([[], ['TOTAL_MISMATCH_AFTER_SUBMIT']]);
   });
 });
 
