@@ -208,6 +208,7 @@ describe('the probe', () => {
   it.each([
     ['404', 'empty'],
     ['204', 'allowed'],
+    ['without-items', 'allowed'],
   ] as const)('makes ready where a list of nothing is answered with %s', async (emptyLists, found) => {
     const { answer } = await attached({}, { variants: { emptyLists } });
     expect(answer.body.findings).toMatchObject({
@@ -263,6 +264,20 @@ describe('the probe', () => {
     });
     expect(checked.body).toMatchObject({ ready: false, unitConfirmed: 'minor' });
     expect(codes(checked)).toEqual(['NO_READ_OF_PAYMENTS']);
+  });
+
+  it('says that the bank must also answer by its interface where no answer to a read of payments can be used', async () => {
+    const { desk, company, answer } = await attached();
+    for (const operation of ['listInstructionPaymentTransactions', 'listPaymentTransactions'])
+      await desk.sandbox('POST', '/sandbox/faults', { operation, kind: 'garbage' });
+    await company.query(`UPDATE employer_account SET reads = '{BALANCE}'`);
+    const probed = await company.as('operator', 'POST', `/accounts/${answer.body.id}/probe`);
+    expect(probed.body.reads).toEqual(['INSTRUCTION', 'BALANCE']);
+    const told = probed.body.notReady.find(({ code }: { code: string }) => code === 'NO_READ_OF_PAYMENTS');
+    expect(told.detail).toContain('was found that is allowed and answered by its interface, so nothing');
+    expect(told.detail).toContain(
+      'payment-instruction_view), and answer it by its interface; then probe again',
+    );
   });
 
   it('says which reads the bank must allow where a single payment is all it shows', async () => {
