@@ -3,6 +3,7 @@ import { NotFound } from '../../src/bank/errors';
 import { SCOPES } from '../../src/bank/types';
 import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
 import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
+import { answer, ScriptedBank } from '../bank/scripted-bank';
 import { makePerson } from '../http/test-app';
 import { Answer, Body, Company, Desk } from './desk';
 
@@ -36,6 +37,21 @@ describe('attaching an account', () => {
       ]),
     });
     expect((await alder.as('finance', 'GET', '/bank-accounts')).status).toBe(403);
+  });
+
+  it.each([
+    ['shows the first twenty of more and takes no parameters', 20, 200, { complete: false }],
+    ['counts some and shows none', 0, 502, { code: 'BANK_ANSWER_UNUSABLE' }],
+  ])('lists what was read of a list that %s', async (_what, shown, status, said) => {
+    const bank = await new ScriptedBank().listen();
+    const items = Array.from({ length: shown }, (_, n) => ({ id: n + 1, status: 'OPENED' }));
+    bank.handler = ({ url }, response) =>
+      url.includes('?') ? answer(response, 400, {}) : answer(response, 200, { items, count: 49, limit: 20 });
+    const app = await desk.addApp({ BANK_BASE_URL: bank.url });
+    const listed = await alder.as('operator', 'GET', '/bank-accounts', undefined, app);
+    await bank.close();
+    expect(listed).toMatchObject({ status, body: said });
+    expect(listed.body.items ?? []).toHaveLength(shown);
   });
 
   it('refuses one the bank does not have, and a name the bank could not take', async () => {
