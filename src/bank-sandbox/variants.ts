@@ -43,8 +43,8 @@ export interface Variants {
   fromDates: 'every' | 'of-a-week' | 'none';
   /** Whether the payments of one instruction come in pages, or all of them in every answer. */
   instructionList: 'paged' | 'whole';
-  /** A page of a list that holds nothing: an envelope, or 404, or 204 without a body. */
-  emptyLists: 'envelope' | '404' | '204';
+  /** A page of a list that holds nothing: an envelope, or one that leaves out `items`, or 404, or 204 without a body. */
+  emptyLists: 'envelope' | 'without-items' | '404' | '204';
   /**
    * Reads of instructions and payment transactions show their statuses by this much in the past, on the bank's clock;
    * what is younger is not there yet: 404, and not listed.
@@ -276,7 +276,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   unshownParams: choice('read', 'refused'),
   fromDates: choice('every', 'of-a-week', 'none'),
   instructionList: choice('paged', 'whole'),
-  emptyLists: choice('envelope', '404', '204'),
+  emptyLists: choice('envelope', 'without-items', '404', '204'),
   listingLagMs: whole(0, MANY),
   reserves: choice('at-debit', 'at-add'),
   secondSubmit: choice('refused', 'executed'),

@@ -117,6 +117,8 @@ class ListWalk<T> {
   private probeErrors: BankError[] = [];
   /** Page 0 was refused, page 1 was not, and page 0 was asked once more. */
   private probedAgain = false;
+  /** The one answer of a list that takes no paging: it is handed out before it is known whether that is all. */
+  private whole?: ListPage<T>;
 
   constructor(private readonly options: PagerOptions<T>) {
     this.habits = { ...options.habits };
@@ -127,6 +129,7 @@ class ListWalk<T> {
 
   /** Asks the next page and returns what was not seen before. */
   async next(): Promise<T[]> {
+    if (this.whole) return this.endWhole(this.whole);
     if (this.pages >= (this.options.maxPages ?? MAX_PAGES)) throw new ListUnreadable('too-many-pages');
     this.pages += 1;
     const answer = await this.ask();
@@ -142,7 +145,10 @@ class ListWalk<T> {
     this.learnBase(answer, ids);
     const fresh = this.unseen(answer.items, ids);
     this.advance(answer, ids);
-    if (this.habits.takesNoPaging) await this.endWhole(answer);
+    if (this.habits.takesNoPaging) {
+      this.whole = answer;
+      this.ended = false;
+    }
     return fresh;
   }
 
@@ -397,11 +403,12 @@ class ListWalk<T> {
   }
 
   /** One answer is all there is to read. Fewer than a page of any list was observed to hold are no full page. */
-  private async endWhole(answer: ListPage<T>): Promise<void> {
+  private async endWhole(answer: ListPage<T>): Promise<T[]> {
     if (this.seen.size < OBSERVED_PAGE_SIZE) this.firstPageFull = false;
     this.learn({ takesNoPaging: undefined });
     await this.endRepeated(answer);
     this.learn({ takesNoPaging: true });
+    return [];
   }
 }
 

@@ -1,5 +1,6 @@
 import { isLosslessNumber, stringify } from 'lossless-json';
 import { z } from 'zod';
+import { parseScaled } from '../domain/money';
 import { ContractDrift } from './errors';
 import { parseJson } from './json';
 import { isPathId } from './link';
@@ -21,9 +22,8 @@ const maybeId = z.preprocess(digitsOf, z.string()).nullish();
 
 const decimalText = z.preprocess(digitsOf, z.string().regex(/^-?\d+(\.\d+)?([eE][+-]?\d+)?$/));
 
-const count = z
-  .preprocess(digitsOf, z.string().regex(/^\d{1,15}$/))
-  .transform((text) => Number.parseInt(text, 10));
+/** JSON does not tell `10` from `10.0` or `1e1`. */
+const count = z.preprocess(integerOf, z.int().nonnegative());
 
 const text = z.string().nullish();
 
@@ -249,7 +249,7 @@ export const hookMessage = z.looseObject({ message: text, hookId: maybeId, ident
 
 /**
  * Conventions: List envelope, or the array alone, as of hooks. `count` may mean the page or the whole list. Where it
- * is there, `items` of a page that holds nothing may be null.
+ * is there, `items` of a page that holds nothing may be null, or left out where no other field holds a list.
  */
 export const listOf = <T extends z.ZodType>(item: T) =>
   z.preprocess(
@@ -266,8 +266,15 @@ export const listOf = <T extends z.ZodType>(item: T) =>
 function envelopeOf(body: unknown): unknown {
   if (Array.isArray(body)) return { items: body };
   const { items, count: counted } = (body ?? {}) as Record<string, unknown>;
-  const isPage = items === null && /^[0-9]+$/.test(String(digitsOf(counted)));
-  return isPage ? { ...(body as object), items: [] } : body;
+  const isPage = items == null && count.safeParse(counted).success;
+  const isEmpty = isPage && (items === null || !Object.values(body as object).some(Array.isArray));
+  return isEmpty ? { ...(body as object), items: [] } : body;
+}
+
+function integerOf(value: unknown): number | undefined {
+  const digits = digitsOf(value);
+  const whole = typeof digits === 'string' ? parseScaled(digits, 0) : undefined;
+  return whole === undefined ? undefined : Number(whole);
 }
 
 function isNoAmount(given: unknown): boolean {
@@ -278,7 +285,7 @@ function isNoAmount(given: unknown): boolean {
 }
 
 function isZero(digits: unknown): boolean {
-  return typeof digits === 'string' && /^-?0+(\.0+)?$/.test(digits);
+  return typeof digits === 'string' && parseScaled(digits, 0) === 0n;
 }
 
 export const productList = listOf(product);

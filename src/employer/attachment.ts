@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { BankClient } from '../bank/client';
-import { NotFound } from '../bank/errors';
+import { ListUnreadable, NotFound } from '../bank/errors';
 import type { Account } from '../bank/schema';
 import { append } from '../audit/audit';
 import { Clock } from '../config/clock';
@@ -49,18 +49,10 @@ export class Attachment {
 
   /**
    * Accounts the bank lists, without those of other employers, which are nobody's business here. `complete` is false
-   * when the bank has more than 1,000. @throws Problem 502, 503
+   * when the bank has more than 1,000, or shows some and not all. @throws Problem 502, 503
    */
   async listed(employerId: string): Promise<{ items: ListedAccount[]; complete: boolean }> {
-    const records: Account[] = [];
-    let complete = true;
-    await askBank(async () => {
-      for await (const record of this.client.accounts.list()) {
-        complete = records.length < MAX_LISTED;
-        if (!complete) break;
-        records.push(record);
-      }
-    });
+    const { records, complete } = await askBank(() => this.read());
     const ids = records.map(({ id }) => id);
     const owners = await this.database.asWorker((tx) => ownersOf(tx, ids));
     const visible = records.filter(({ id }) => (owners.get(id) ?? employerId) === employerId);
@@ -98,6 +90,20 @@ export class Attachment {
       });
     });
     return account;
+  }
+
+  private async read(): Promise<{ records: Account[]; complete: boolean }> {
+    const records: Account[] = [];
+    try {
+      for await (const record of this.client.accounts.list()) {
+        if (records.length === MAX_LISTED) return { records, complete: false };
+        records.push(record);
+      }
+    } catch (error) {
+      if (!(error instanceof ListUnreadable) || records.length === 0) throw error;
+      return { records, complete: false };
+    }
+    return { records, complete: true };
   }
 
   private readAccount(bankAccountId: string): Promise<Account> {

@@ -3,6 +3,8 @@ import {
   BankClientError,
   BankError,
   BankUnreachable,
+  INTERIM_ANSWER,
+  inWords,
   isHidden,
   NotAllowed,
   RateLimited,
@@ -69,6 +71,9 @@ function bankProblem(error: BankClientError): Problem {
   }
   if (error instanceof NotAllowed) {
     return tell(502, 'BANK_DOES_NOT_ALLOW', 'The bank does not allow this service to read that.');
+  }
+  if (error instanceof BankUnreachable && error.why === INTERIM_ANSWER) {
+    return tell(502, 'BANK_ANSWER_UNUSABLE', `The bank gave ${inWords(error.why)}.`);
   }
   if (error instanceof BankUnreachable || error instanceof RateLimited || error instanceof TokenUnavailable) {
     return tell(503, 'BANK_UNAVAILABLE', 'The bank cannot be reached; try again in a moment.');

@@ -21,10 +21,11 @@ const PROBE_AGAIN =
 
 /** In the words of the bank's document, to be read out to it. */
 const ALLOW_A_READ =
-  'no read of its payments at the bank was found to be allowed, so nothing could be checked before it is submitted: ' +
-  'the bank must allow GET customer-instructions/{id}/payment-transactions or GET payment-transactions (scopes ' +
-  'customer-instruction_view and payment-instruction_view); then probe again. Whether it lets a single payment be read ' +
-  'can only be found out with one that a list has shown';
+  'no read of its payments at the bank was found that is allowed and answered by its interface, so nothing could be ' +
+  'checked before it is submitted: the bank must allow GET customer-instructions/{id}/payment-transactions or ' +
+  'GET payment-transactions (scopes customer-instruction_view and payment-instruction_view), and answer it by its ' +
+  'interface; then probe again. Whether it lets a single payment be read can only be found out with one that a list ' +
+  'has shown';
 
 /** Reads that show the payments of an instruction; without any, no submit could be checked beforehand. */
 const READS_OF_PAYMENTS: readonly BankRead[] = ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST', 'PAYMENT'];

@@ -82,6 +82,17 @@ it('gives all payments of one instruction in every answer where the bank does', 
   expect(idsOf(body)).toEqual(ids);
 });
 
+it('leaves the items out of a page that holds nothing where the bank does', async () => {
+  await start({ emptyLists: 'without-items' });
+  expect(await page('?page=4&pageSize=20')).toEqual({
+    count: 45,
+    limit: 20,
+    offset: 60,
+    sort: '+paymentTransactionId',
+  });
+  expect((await page('?page=3&pageSize=20')).items).toHaveLength(5);
+});
+
 it.each([
   ['404', 404],
   ['204', 204],

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { LosslessNumber } from 'lossless-json';
 import { ContractDrift } from '../../src/bank/errors';
 import {
@@ -19,6 +20,13 @@ const driftOf = (work: () => unknown): readonly string[] => {
   }
   return [];
 };
+
+/** As what an instruction counts of its payments; undefined where the answer cannot be used for that. */
+function countOf(written: string): number | null | undefined {
+  const body = `{"id":1,"status":{"value":"INITIATED"},"calculatedNbPaymentTransactions":${written}}`;
+  if (driftOf(() => readAs(customerInstruction, body)).length > 0) return undefined;
+  return readAs(customerInstruction, body).calculatedNbPaymentTransactions;
+}
 
 describe('reading an answer', () => {
   it('reads ids as the digits received, from integers and strings, also beyond what a float can hold', () => {
@@ -105,6 +113,7 @@ describe('reading an answer', () => {
   it.each([
     [{ value: 0, currency: null }, undefined],
     [{ value: '0.00', currency: '' }, undefined],
+    [{ value: '0e0', currency: null }, undefined],
     [{ value: null, currency: null }, undefined],
     [{ value: '', currency: 'EUR' }, undefined],
     [null, null],
@@ -125,11 +134,74 @@ describe('reading an answer', () => {
     },
   );
 
-  it('takes null for the items of a page that holds nothing, and of nothing that counts none', () => {
-    for (const body of ['{"items":null,"count":0}', '{"items":null,"count":25}'])
+  it.each([
+    '{"items":null,"count":0}',
+    '{"items":null,"count":25}',
+    '{"count":0,"limit":20}',
+    '{"count":25,"limit":20,"offset":40,"sort":"+id"}',
+    '{"count":0.0}',
+  ])(
+    'takes a page that counts, and holds null or nothing for its items, for one that holds none (%s)',
+    (body) => {
       expect(readAs(accountList, body).items).toEqual([]);
-    for (const body of ['{"items":null}', '{"items":null,"count":null}', '{"count":0}', 'null'])
-      expect(driftOf(() => readAs(accountList, body))).toHaveLength(1);
+    },
+  );
+
+  it.each([
+    '{"items":null}',
+    '{"items":null,"count":null}',
+    '{"items":{},"count":0}',
+    '{"count":-1}',
+    '{"count":0.5}',
+    '{"limit":20}',
+    '{}',
+    '{"count":1,"content":[{"id":1}]}',
+  ])(
+    'takes nothing for an empty page that does not count, or holds something by another name (%s)',
+    (body) => {
+      expect(driftOf(() => readAs(accountList, body))).toEqual(['items']);
+    },
+  );
+
+  it('reads an integer however it is written', () => {
+    const digits = fc.bigInt({ min: 0n, max: BigInt(Number.MAX_SAFE_INTEGER) });
+    fc.assert(
+      fc.property(digits, fc.nat(6), fc.boolean(), (whole, places, isCapital) => {
+        const e = isCapital ? 'E' : 'e';
+        const shifted = whole * 10n ** BigInt(places);
+        const pointed = `${whole}`.padStart(places + 1, '0').replace(new RegExp(`(?=\\d{${places}}$)`), '.');
+        const writings = [
+          `${whole}`,
+          `${whole}.${'0'.repeat(places + 1)}`,
+          `${whole}${e}0`,
+          `${whole}.0${e}+0`,
+          `${shifted}${e}-${places}`,
+          ...(places > 0 ? [`${pointed}${e}${places}`] : []),
+        ];
+        for (const written of writings) expect([written, countOf(written)]).toEqual([written, Number(whole)]);
+      }),
+    );
+    for (const zero of ['0.0', '0e0', '-0', '-0.0', '0E-7']) expect([zero, countOf(zero)]).toEqual([zero, 0]);
+  });
+
+  it('takes no fraction for an integer, and none that is negative or larger than can be counted', () => {
+    fc.assert(
+      fc.property(fc.nat(), fc.integer({ min: 1, max: 9 }), fc.nat(6), (whole, tenths, zeros) => {
+        for (const written of [`${whole}.${'0'.repeat(zeros)}${tenths}`, `${whole}${tenths}e-1`])
+          expect([written, countOf(written)]).toEqual([written, undefined]);
+      }),
+    );
+    for (const written of [
+      '-1',
+      '-10.0',
+      '9007199254740992',
+      '9007199254740993.0',
+      '1e16',
+      '1e999',
+      '""',
+      '"x"',
+    ])
+      expect([written, countOf(written)]).toEqual([written, undefined]);
   });
 
   it('takes an array alone for a list', () => {

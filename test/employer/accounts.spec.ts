@@ -3,6 +3,7 @@ import { NotFound } from '../../src/bank/errors';
 import { SCOPES } from '../../src/bank/types';
 import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
 import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
+import { answer, ScriptedBank } from '../bank/scripted-bank';
 import { makePerson } from '../http/test-app';
 import { Answer, Body, Company, Desk } from './desk';
 
@@ -36,6 +37,21 @@ describe('attaching an account', () => {
       ]),
     });
     expect((await alder.as('finance', 'GET', '/bank-accounts')).status).toBe(403);
+  });
+
+  it.each([
+    ['shows the first twenty of more and takes no parameters', 20, 200, { complete: false }],
+    ['counts some and shows none', 0, 502, { code: 'BANK_ANSWER_UNUSABLE' }],
+  ])('lists what was read of a list that %s', async (_what, shown, status, said) => {
+    const bank = await new ScriptedBank().listen();
+    const items = Array.from({ length: shown }, (_, n) => ({ id: n + 1, status: 'OPENED' }));
+    bank.handler = ({ url }, response) =>
+      url.includes('?') ? answer(response, 400, {}) : answer(response, 200, { items, count: 49, limit: 20 });
+    const app = await desk.addApp({ BANK_BASE_URL: bank.url });
+    const listed = await alder.as('operator', 'GET', '/bank-accounts', undefined, app);
+    await bank.close();
+    expect(listed).toMatchObject({ status, body: said });
+    expect(listed.body.items ?? []).toHaveLength(shown);
   });
 
   it('refuses one the bank does not have, and a name the bank could not take', async () => {
@@ -208,6 +224,7 @@ describe('the probe', () => {
   it.each([
     ['404', 'empty'],
     ['204', 'allowed'],
+    ['without-items', 'allowed'],
   ] as const)('makes ready where a list of nothing is answered with %s', async (emptyLists, found) => {
     const { answer } = await attached({}, { variants: { emptyLists } });
     expect(answer.body.findings).toMatchObject({
@@ -263,6 +280,20 @@ describe('the probe', () => {
     });
     expect(checked.body).toMatchObject({ ready: false, unitConfirmed: 'minor' });
     expect(codes(checked)).toEqual(['NO_READ_OF_PAYMENTS']);
+  });
+
+  it('says that the bank must also answer by its interface where no answer to a read of payments can be used', async () => {
+    const { desk, company, answer } = await attached();
+    for (const operation of ['listInstructionPaymentTransactions', 'listPaymentTransactions'])
+      await desk.sandbox('POST', '/sandbox/faults', { operation, kind: 'garbage' });
+    await company.query(`UPDATE employer_account SET reads = '{BALANCE}'`);
+    const probed = await company.as('operator', 'POST', `/accounts/${answer.body.id}/probe`);
+    expect(probed.body.reads).toEqual(['INSTRUCTION', 'BALANCE']);
+    const told = probed.body.notReady.find(({ code }: { code: string }) => code === 'NO_READ_OF_PAYMENTS');
+    expect(told.detail).toContain('was found that is allowed and answered by its interface, so nothing');
+    expect(told.detail).toContain(
+      'payment-instruction_view), and answer it by its interface; then probe again',
+    );
   });
 
   it('says which reads the bank must allow where a single payment is all it shows', async () => {

@@ -1,5 +1,11 @@
-import { type BankClientError, BankError, NotAllowed, RateLimited } from '../../src/bank/errors';
-import { readToDecide } from '../../src/employer/bank-problem';
+import {
+  type BankClientError,
+  BankError,
+  BankUnreachable,
+  NotAllowed,
+  RateLimited,
+} from '../../src/bank/errors';
+import { askBank, readToDecide } from '../../src/employer/bank-problem';
 import type { EmployerAccount } from '../../src/employer/employer.entity';
 import { DECIDED } from '../../src/employer/instruction-at-bank';
 import type { FaultsInARow } from '../../src/employer/faults-in-a-row';
@@ -30,6 +36,15 @@ async function toldOf(
 /** The same, of one that fails so. */
 const toldAt = (seconds: readonly number[], error: BankClientError) =>
   toldOf(seconds, (faults) => () => faults.counting('payments of 4711', () => Promise.reject(error)));
+
+it('tells an interim answer that this client does not take from a bank that cannot be reached', async () => {
+  const told = (why: string) => askBank(() => Promise.reject(new BankUnreachable(why, true)));
+  await expect(told('interim-answer')).rejects.toMatchObject({
+    code: 'BANK_ANSWER_UNUSABLE',
+    detail: 'The bank gave an interim answer (100) that this client does not take.',
+  });
+  await expect(told('ECONNRESET')).rejects.toMatchObject({ code: 'BANK_UNAVAILABLE' });
+});
 
 describe('a person whose decision waits for a read of the bank', () => {
   const raw = { raw: '' };

@@ -42,6 +42,7 @@ const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOpti
       'answers a list of nothing with 204, also past the last page',
       { emptyLists: '204', pageBase: 0, maxPageSize: 5, countMeans: 'page' },
     ],
+    ['leaves the items out of a page that holds nothing', { emptyLists: 'without-items', maxPageSize: 5 }],
     ['shows the past by 300 ms', { listingLagMs: 300 }, { BANK_LAG_BOUND_MS: '400' }],
     ['counts what others hold in every list', { countMeans: 'everything', pageBase: 0, maxPageSize: 5 }],
     ['takes one add of an instruction at a time', { addsOfOne: 'in-turn' }],

@@ -55,6 +55,7 @@ export function pageOf<T>(
 export function answerOf(page: ListEnvelope<unknown>, { emptyLists }: Pick<Variants, 'emptyLists'>): Answer {
   if (page.items.length > 0 || emptyLists === 'envelope') return { status: 200, body: page };
   if (emptyLists === '404') throw notFound('record');
+  if (emptyLists === 'without-items') return { status: 200, body: { ...page, items: undefined } };
   return { status: 204 };
 }
 
