@@ -35,7 +35,7 @@ export const NOT_OPENED =
 
 /** What is refused where others of the run are submitted: it can be tried again, but not amended any more. */
 export const UNPAID_IN_MID_RUN =
-  'Nothing of this instruction is submitted; others of the run are, and their people are paid. What is not built by the cut-off becomes VOID and can be paid by a successor.';
+  'Nothing of this instruction is submitted; others of the run are, or may be, and are followed. What is not built by the cut-off becomes VOID and can be paid by a successor.';
 
 /** Every kind of attention, with the words and the actions that belong to it. */
 export const ATTENTION_WORDS = {

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { inWords } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { isSuccess, Outcome } from '../bank/outcome';
 import type { BankInstruction } from '../bank/records';
@@ -290,7 +291,10 @@ function pauseBeforeInitiate(attempt: number): number {
 /** What the bank answered to an initiation in doubt, and what it is asked about. */
 function lastAnswerOf(outcome: Outcome<BankInstruction>): { what: string; asked: string } {
   const { status } = outcome;
-  if (status === undefined) return { what: 'stayed unanswered', asked: 'not answered' };
+  if (status === undefined) {
+    const why = inWords(whyOf(outcome));
+    return { what: `stayed unanswered: ${why}`, asked: `not answered: ${why}` };
+  }
   if (!isSuccess(status))
     return { what: `was answered with status ${status}`, asked: `answered with status ${status}` };
   return {

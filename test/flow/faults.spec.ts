@@ -102,7 +102,7 @@ describe('under faults of the bank and the network', () => {
   it.each([
     ['500-after', 'was answered with status 500', 'answered with status 500'],
     ['409', 'was answered with status 409', 'answered with status 409'],
-    ['answer-lost', 'stayed unanswered', 'not answered'],
+    ['answer-lost', 'stayed unanswered: ECONNRESET', 'not answered: ECONNRESET'],
   ])(
     'goes on initiating in doubt (%s), tells a person after some tries, and pays everybody once',
     async (kind, answer, asked) => {

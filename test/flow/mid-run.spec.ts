@@ -48,7 +48,7 @@ describe('an instruction that is built again while others of its run are submitt
     const id = await hindered(() => payroll.fault({ operation: 'add', kind: '422', nth: 1 }));
     const path = await payroll.askedAbout(id, 'ROW_REFUSED_IN_MID_RUN');
     const { certain, actions, payments } = await asked(path);
-    expect(certain).toMatch(/others of the run are, and their people are paid/);
+    expect(certain).toMatch(/others of the run are, or may be, and are followed/);
     expect([actions, payments]).toEqual([['TRY_AGAIN'], 2]);
     expect((await decide(path, 'TRY_AGAIN')).status).toBe(200);
     await payroll.until(id, ['SETTLED'], 20_000);
@@ -96,7 +96,7 @@ describe('an instruction that is built again while others of its run are submitt
   it('says of a refused initiation that others are paid', async () => {
     const id = await hindered(() => payroll.fault({ operation: 'initiate', kind: '422', nth: 1 }));
     const path = await payroll.askedAbout(id, 'INITIATE_REFUSED');
-    expect((await asked(path)).certain).toMatch(/others of the run are, and their people are paid/);
+    expect((await asked(path)).certain).toMatch(/others of the run are, or may be, and are followed/);
     expect((await decide(path, 'TRY_AGAIN')).status).toBe(200);
     await payroll.until(id, ['SETTLED'], 20_000);
     expect(await kinds()).toEqual([]);
@@ -106,7 +106,7 @@ describe('an instruction that is built again while others of its run are submitt
     const lost = () => payroll.fault({ operation: 'initiate', kind: '500-before', every: 1 });
     const id = await hindered(lost, { settings: { REBUILD_LIMIT: '1' } });
     const path = await payroll.askedAbout(id, 'REBUILD_LIMIT');
-    expect((await asked(path)).certain).toMatch(/others of the run are, and their people are paid/);
+    expect((await asked(path)).certain).toMatch(/others of the run are, or may be, and are followed/);
     await payroll.clearFaults();
     await payroll.until(id, ['SETTLED'], 20_000);
     expect(await kinds()).toEqual([]);
