@@ -174,12 +174,13 @@ export async function groupsDiffer(
 ): Promise<void> {
   const shown = sumOf(groups);
   const { count, totalMinor } = shown;
-  if (await isForeignAndDecided(tx, instruction, beyond(shown, planned))) return;
+  const more = beyond(shown, planned);
+  if (await isForeignAndDecided(tx, instruction, more)) return;
   const alarm = {
     kind: 'TOTAL_MISMATCH_AFTER_SUBMIT',
     ...aboutInstruction(instruction, { rowCount: count, totalMinor }),
     happened: `After the submit the bank shows another ${count === planned.count ? 'sum than was approved, for the approved count' : 'count or sum than was approved'}: ${count} payments.`,
-    beyond: beyond(shown, planned),
+    beyond: more,
     isAboutSum: true,
   } as const;
   await stopUnlessDecided(tx, alarm, [` ${count} payments.`]);

@@ -18,10 +18,6 @@ const setPolicy = (faultPolicy: unknown, role: 'operator' | 'preparer' = 'operat
   payroll.as(role).patch(`/v1/employers/${payroll.employer}`, { faultPolicy });
 const correctionsOf = async (run: string): Promise<string> =>
   (await payroll.as('preparer').get(at(run, 'corrections.csv'))).data;
-const paidTo = async (rows: readonly Row[]) => {
-  const payees = new Map((await payroll.ledger()).payees.map((payee) => [payee.iban, payee.count]));
-  return rows.map((row) => payees.get(row.iban) ?? 0);
-};
 
 describe('rows that are kept back for their faults', () => {
   it('are paid once they are corrected: in the run before its approval, and after it by a supplement', async () => {
@@ -63,7 +59,7 @@ describe('rows that are kept back for their faults', () => {
     expect((await payroll.approve(uploaded)).data.code).toBe('APPROVAL_OF_ANOTHER_VERSION');
     expect((await payroll.approve(first.data.run)).status).toBe(200);
     await payroll.until(id, ['SETTLED']);
-    expect(await paidTo(rows)).toEqual([1, 1, 1, 1, 0, 1]);
+    expect(await payroll.timesPaid(rows)).toEqual([1, 1, 1, 1, 0, 1]);
 
     const mended = (await correctionsOf(id)).replace(faulty[4]!.iban, rows[4]!.iban);
     const dates = {
@@ -80,7 +76,7 @@ describe('rows that are kept back for their faults', () => {
     expect((await send()).data).toMatchObject({ corrected: 0, unchanged: 1, run: { id } });
     expect((await payroll.approve(second.data.run)).status).toBe(200);
     await payroll.until(supplement, ['SETTLED']);
-    expect(await paidTo(rows)).toEqual([1, 1, 1, 1, 1, 1]);
+    expect(await payroll.timesPaid(rows)).toEqual([1, 1, 1, 1, 1, 1]);
     expect(await payroll.run(id)).toMatchObject({ keptBack: { rows: 0, faults: 0, corrected: 2 } });
     const shown = await payroll.as('finance').get(at(id, 'faulty-rows'));
     expect(
@@ -125,7 +121,7 @@ describe('rows that are kept back for their faults', () => {
     expect(released.data).toMatchObject({ runVersion: 3, payments: 3, openHolds: 0 });
     expect((await payroll.approve(released.data)).status).toBe(200);
     await payroll.until(id, ['SETTLED']);
-    expect(await paidTo(rows)).toEqual([1, 1, 1]);
+    expect(await payroll.timesPaid(rows)).toEqual([1, 1, 1]);
     expect(await reportOf(id)).toMatchObject({ explained: true });
   });
 

@@ -28,10 +28,6 @@ describe('an access token from client credentials', () => {
     const reason = 'the bank gave us new credentials';
     expect((await payroll.decide(path, { action: 'RESUME', reason })).status).toBe(200);
   };
-  const timesPaid = async (paid: ReturnType<typeof rows>) => {
-    const payees = new Map((await payroll.ledger()).payees.map((payee) => [payee.iban, payee.count]));
-    return paid.map(({ iban }) => payees.get(iban) ?? 0);
-  };
 
   it('is renewed as often as a run needs it', async () => {
     const before = (await payroll.calls()).token ?? 0;
@@ -48,11 +44,11 @@ describe('an access token from client credentials', () => {
     const id = await payroll.paid(payFile(paid));
     await eventually(async () => (await credentials()) !== undefined, 10_000);
     expect((await payroll.attention()).map(({ kind }) => kind)).toEqual(['CREDENTIALS']);
-    expect(await timesPaid(paid)).toEqual([0, 0, 0]);
+    expect(await payroll.timesPaid(paid)).toEqual([0, 0, 0]);
     await payroll.clearFaults();
     await resume((await credentials())!.id);
     await payroll.until(id, ['SETTLED']);
-    expect(await timesPaid(paid)).toEqual([1, 1, 1]);
+    expect(await payroll.timesPaid(paid)).toEqual([1, 1, 1]);
     expect(await payroll.attention()).toEqual([]);
   });
 
@@ -63,7 +59,7 @@ describe('an access token from client credentials', () => {
       await payroll.fault({ operation: 'token', kind, times: 2 });
       const paid = rows();
       await payroll.until(await payroll.paid(payFile(paid)), ['SETTLED']);
-      expect(await timesPaid(paid)).toEqual([1, 1, 1]);
+      expect(await payroll.timesPaid(paid)).toEqual([1, 1, 1]);
       expect(await payroll.attention()).toEqual([]);
     },
   );

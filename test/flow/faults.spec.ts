@@ -45,10 +45,6 @@ describe('under faults of the bank and the network', () => {
     next += ROWS;
     return rows;
   };
-  const timesPaid = async (rows: readonly Row[]) => {
-    const payees = new Map((await payroll.ledger()).payees.map((payee) => [payee.iban, payee]));
-    return rows.map((row) => payees.get(row.iban)?.count ?? 0);
-  };
   const once = (rows: readonly Row[]) => rows.map(() => 1);
   /** Also what closed by itself since, which may have been open for moments only. */
   const everTold = async (patient: Payroll): Promise<Record<string, string>[]> => {
@@ -66,7 +62,7 @@ describe('under faults of the bank and the network', () => {
         await payroll.fault({ operation, kind, nth: 2, delayMs, retryAfterS: 1 });
         const id = await payroll.paid(payFile(rows));
         await payroll.until(id, ['SETTLED'], 25_000);
-        expect(await timesPaid(rows)).toEqual(once(rows));
+        expect(await payroll.timesPaid(rows)).toEqual(once(rows));
         const abandoned = (await payroll.run(id)).instructions.filter(
           (one: { status: string }) => one.status === 'ABANDONED',
         );
@@ -86,7 +82,7 @@ describe('under faults of the bank and the network', () => {
         await payroll.fault({ operation, kind: 'echo-corrupted', field, nth: 1 });
         const id = await payroll.paid(payFile(rows));
         await payroll.until(id, ['SETTLED'], 25_000);
-        expect(await timesPaid(rows)).toEqual(once(rows));
+        expect(await payroll.timesPaid(rows)).toEqual(once(rows));
       },
     );
   });
@@ -96,7 +92,7 @@ describe('under faults of the bank and the network', () => {
     await payroll.fault({ operation: '*', kind: '500-before', every: 1, times: 8 });
     const id = await payroll.paid(payFile(rows));
     await payroll.until(id, ['SETTLED'], 60_000);
-    expect(await timesPaid(rows)).toEqual(once(rows));
+    expect(await payroll.timesPaid(rows)).toEqual(once(rows));
   });
 
   it.each([

@@ -35,17 +35,12 @@ describe('under faults of a submit', () => {
   });
   afterEach(() => payroll.close());
 
-  const timesPaid = async () => {
-    const payees = new Map((await payroll.ledger()).payees.map((payee) => [payee.iban, payee]));
-    return rows.map((row) => payees.get(row.iban)?.count ?? 0);
-  };
-
   it.each(SUBMIT_FAULTS)('submit %s: %s, paid at most once, and never sent again', async (kind, expected) => {
     await payroll.fault({ operation: 'submit', kind, nth: 1, delayMs: 400, retryAfterS: 1 });
     const id = await payroll.paid(payFile(rows));
     if (expected === 'SETTLED') {
       await payroll.until(id, ['SETTLED'], 25_000);
-      expect(await timesPaid()).toEqual(rows.map(() => 1));
+      expect(await payroll.timesPaid(rows)).toEqual(rows.map(() => 1));
     } else {
       await eventually(
         async () => (await payroll.attention()).some((one) => one.payRunId === id && one.kind === expected),
@@ -57,10 +52,11 @@ describe('under faults of a submit', () => {
         expect((await payroll.decide(path, { action: 'RESUME', reason })).status).toBe(200);
       }
       await eventually(
-        async () => (await timesPaid()).filter((count) => count === 1).length === ROWS - PER_INSTRUCTION,
+        async () =>
+          (await payroll.timesPaid(rows)).filter((count) => count === 1).length === ROWS - PER_INSTRUCTION,
         25_000,
       );
-      expect((await timesPaid()).every((count) => count <= 1)).toBe(true);
+      expect((await payroll.timesPaid(rows)).every((count) => count <= 1)).toBe(true);
       await payroll.until(id, ['FOLLOWING'], 10_000);
     }
     expect((await payroll.calls()).submit).toBe(ROWS / PER_INSTRUCTION);

@@ -38,10 +38,6 @@ const paymentsOf = async (id: string): Promise<PaymentView[]> =>
   (await payroll.as('approver').get(payroll.path(`/pay-runs/${id}/payments?limit=100`))).data.items;
 const reportOf = async (id: string) =>
   (await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`))).data;
-const countsOf = async (rows: readonly Row[]) => {
-  const payees = new Map((await payroll.ledger()).payees.map((payee) => [payee.iban, payee.count]));
-  return rows.map((row) => payees.get(row.iban) ?? 0);
-};
 
 /** Has what is followed read at once. */
 const followNow = () =>
@@ -118,7 +114,7 @@ describe('what a run did not pay', () => {
     });
     await payroll.approve(made.data);
     await payroll.until(made.data.id, ['SETTLED'], 20_000);
-    expect(await countsOf(rows)).toEqual([1, 1, 1, 1]);
+    expect(await payroll.timesPaid(rows)).toEqual([1, 1, 1, 1]);
     expect(await successorOf(parent)).toMatchObject({ status: 409, data: { code: 'NOTHING_TO_REPLACE' } });
     const again = await payroll.upload(payFile(rows), { kindOfPay: 'FIRST' });
     expect(again.data).toMatchObject({
@@ -182,7 +178,7 @@ describe('what a run did not pay', () => {
       async () => (await payroll.attention()).some((one) => one.kind === 'INVARIANT_BREACH'),
       15_000,
     );
-    expect(await countsOf(rows)).toEqual([0]);
+    expect(await payroll.timesPaid(rows)).toEqual([0]);
     const breach = (await payroll.attention()).find((one) => one.kind === 'INVARIANT_BREACH')!;
     await payroll
       .as('preparer')
@@ -309,7 +305,7 @@ describe('what a run did not pay', () => {
     expect(other.data.payments[0].code).toBe('PAYMENT_ALREADY_REPLACED');
     await payroll.approve(run);
     await payroll.until(run.id, ['SETTLED'], 20_000);
-    expect(await countsOf([rows[0]!, corrected, rows[2]!, further])).toEqual([1, 1, 1, 1]);
+    expect(await payroll.timesPaid([rows[0]!, corrected, rows[2]!, further])).toEqual([1, 1, 1, 1]);
     expect(await reportOf(run.id)).toMatchObject({ explained: true });
     expect(await reportOf(parent)).toMatchObject({ explained: true });
   });
@@ -576,7 +572,7 @@ describe('a salary that came back and is paid to another account', () => {
     });
     expect((await payroll.approve(ready)).status).toBe(200);
     await payroll.until(made.id, ['SETTLED'], 20_000);
-    expect(await countsOf([moved, rows[1]!])).toEqual([1, 1]);
+    expect(await payroll.timesPaid([moved, rows[1]!])).toEqual([1, 1]);
 
     const month = (await payroll.as('finance').get(payroll.path(`/reconciliation?period=${period}`))).data;
     const owed = rows.reduce((sum, { amount }) => sum + Number(amount.replace('.', '')), 0);
@@ -622,7 +618,7 @@ describe('a run released at the cut-off', () => {
     });
     await payroll.approve(made.data);
     await payroll.until(made.data.id, ['SETTLED'], 30_000);
-    expect(await countsOf(rows)).toEqual(rows.map(() => 1));
+    expect(await payroll.timesPaid(rows)).toEqual(rows.map(() => 1));
   });
 });
 
@@ -674,7 +670,7 @@ describe('a payment that moves at the bank after all', () => {
     expect(await successorOf(id)).toMatchObject({ status: 409, data: { code: 'REPLACED_PAYMENT_MOVED' } });
     await eventually(async () => (await kinds()).includes('INVARIANT_BREACH'), 15_000);
     expect((await payroll.as('operator').get('/v1/service')).data).toMatchObject({ submitsOff: true });
-    expect(await countsOf(rows)).toEqual([1, 1]);
+    expect(await payroll.timesPaid(rows)).toEqual([1, 1]);
     for (const { id: asked, kind } of await payroll.attention())
       if (kind === 'INVARIANT_BREACH') await decide(payroll.path(`/attention/${asked}`), 'RESUME');
     const { getInstruction = 0 } = await payroll.calls();
@@ -695,7 +691,7 @@ describe('a payment that moves at the bank after all', () => {
     await payroll.approve(made.data);
     await eventually(async () => (await kinds()).includes('REPLACED_PAYMENT_MOVED'), 15_000);
     expect((await payroll.run(made.data.id)).stopped).toMatchObject({ reason: 'REPLACED_PAYMENT_MOVED' });
-    expect(await countsOf(rows)).toEqual([1, 1]);
+    expect(await payroll.timesPaid(rows)).toEqual([1, 1]);
   });
 
   it('after the run gate: its instruction is not submitted, and nobody is paid twice', async () => {
@@ -709,7 +705,7 @@ describe('a payment that moves at the bank after all', () => {
     await payroll.letRunsGoOn();
     await eventually(async () => (await kinds()).includes('REPLACED_PAYMENT_MOVED'), 15_000);
     expect((await payroll.run(made.data.id)).stopped).toMatchObject({ reason: 'REPLACED_PAYMENT_MOVED' });
-    expect(await countsOf(rows)).toEqual([1, 1]);
+    expect(await payroll.timesPaid(rows)).toEqual([1, 1]);
   });
 
   it('after the successor was submitted: everything stops, and not again once that was decided', async () => {
@@ -736,7 +732,7 @@ describe('a payment that moves at the bank after all', () => {
     // What its account lost may be asked about besides.
     const stops = `SELECT FROM service_stop WHERE kind = 'INVARIANT_BREACH' AND lifted_at IS NULL`;
     expect(await select(payroll.database.superuserUrl, stops)).toEqual([]);
-    expect(await countsOf(rows)).toEqual([2, 2]);
+    expect(await payroll.timesPaid(rows)).toEqual([2, 2]);
   });
 
   it('after the successor was submitted: it is seen when that is seen to end, not a day later', async () => {
@@ -787,7 +783,7 @@ describe('a payment that moves at the bank after all', () => {
       'EMPLOYEE_NOT_REPAYABLE',
       'EMPLOYEE_NOT_REPAYABLE',
     ]);
-    expect(await countsOf(rows)).toEqual([1, 1]);
+    expect(await payroll.timesPaid(rows)).toEqual([1, 1]);
   });
 
   it.each(['CANCELLED', 'EXT_REFUSED'])(
@@ -893,7 +889,7 @@ describe('a payment that moves at the bank after all', () => {
     }, 15_000);
     expect(await asked('INVARIANT_BREACH')).toEqual([]);
     expect((await payroll.as('operator').get('/v1/service')).data).toMatchObject({ submitsOff: false });
-    expect(await countsOf(rows)).toEqual([1, 1]);
+    expect(await payroll.timesPaid(rows)).toEqual([1, 1]);
   });
 
   it('as on its way after the successor was submitted, and then as paid: everything stops for each, once', async () => {

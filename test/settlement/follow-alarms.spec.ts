@@ -86,14 +86,6 @@ const tellOf = (nth: 0 | 1, records: Records) =>
     const found = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[nth] });
     await tellOfForeign(tx, found, records);
   });
-const acknowledge = () =>
-  execute(
-    office.server.superuserUrl,
-    `WITH open AS (UPDATE attention SET resolved_at = now(), resolution = 'seen' WHERE resolved_at IS NULL RETURNING id)
-     INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by, confirmed_at)
-     SELECT '${ours.employer}', gen_random_uuid(), open.id, 'RESUME', 'seen', prepared_by, approver_id, clock_timestamp()
-     FROM open, (SELECT * FROM approval WHERE employer_id = '${ours.employer}' LIMIT 1) a`,
-  );
 const foreign = (bankPaymentId: string, amountMinor: bigint, currency = 'EUR') => ({
   bankPaymentId,
   amountMinor,
@@ -113,24 +105,16 @@ describe('what totals show of payments that were never sent, of which two people
       `SELECT kind FROM attention WHERE resolved_at IS NULL
        UNION ALL SELECT 'everything is stopped' FROM service_switch WHERE submits_off`,
     );
-  const resume = async () => {
-    await acknowledge();
-    await execute(
-      office.server.superuserUrl,
-      `UPDATE service_stop SET lifted_at = clock_timestamp();
-       UPDATE service_switch SET submits_off = false, reason = NULL`,
-    );
-  };
   const STOPS = [{ kind: 'TOTAL_MISMATCH_AFTER_SUBMIT' }, { kind: 'everything is stopped' }];
 
   it('stops nothing a second time where it is that money to the cent, however often it is shown', async () => {
     await tellOf(0, [foreign('1', 7_000n), foreign('2', 700n)]);
-    await resume();
+    await office.resume();
     await shows(5, 8_000n);
     await shows(5, 8_000n);
     expect(await asked()).toEqual([]);
     await tellOf(0, [foreign('1', 7_000n), foreign('2', 700n), foreign('3', 1n)]);
-    await resume();
+    await office.resume();
     await shows(6, 8_001n);
     expect(await asked()).toEqual([]);
   });
@@ -142,7 +126,7 @@ describe('what totals show of payments that were never sent, of which two people
     { what: 'a cent less', count: 4, totalMinor: 7_999n },
   ])('stops everything where it is $what', async ({ count, totalMinor }) => {
     await tellOf(0, [foreign('1', 7_700n)]);
-    await resume();
+    await office.resume();
     await shows(count, totalMinor);
     expect(await asked()).toEqual(STOPS);
   });
@@ -153,7 +137,7 @@ describe('what totals show of payments that were never sent, of which two people
     { what: 'not said', amountMinor: undefined, totalMinor: 300n },
   ])('stops everything where the amount of one of them is $what', async ({ totalMinor, ...shown }) => {
     await tellOf(0, [{ ...foreign('1', 7_700n), ...shown }]);
-    await resume();
+    await office.resume();
     await shows(4, totalMinor);
     expect(await asked()).toEqual(STOPS);
   });
@@ -162,7 +146,7 @@ describe('what totals show of payments that were never sent, of which two people
     await tellOf(0, [foreign('1', 7_700n)]);
     await shows(4, 8_000n);
     expect(await asked()).toEqual([{ kind: 'FOREIGN_RECORD' }, ...STOPS]);
-    await resume();
+    await office.resume();
     await shows(4, 8_000n, 1);
     expect(await asked()).toEqual(STOPS);
   });
@@ -177,7 +161,7 @@ describe('what totals show of payments that were never sent, of which two people
         amountMinor: 7_700n,
       }),
     );
-    await resume();
+    await office.resume();
     await shows(4, 8_000n);
     expect(await asked()).toEqual(STOPS);
   });
@@ -192,23 +176,23 @@ describe('what was acknowledged besides the rows of a run', () => {
 
   it('is of all records that were asked about, and of none twice', async () => {
     await tell(foreign('1', 100n), foreign('2', 20n));
-    await acknowledge();
+    await office.decide();
     await tell(foreign('3', 3n));
-    await acknowledge();
+    await office.decide();
     expect(await acknowledged()).toMatchObject([
       [2, 120n, expect.anything()],
       [1, 3n, expect.anything()],
     ]);
     await tell(foreign('1', 100n), foreign('2', 20n), foreign('3', 3n), foreign('4', 4000n));
-    await acknowledge();
+    await office.decide();
     expect(await acknowledged()).toMatchObject([[4, 4123n, expect.anything()]]);
   });
 
   it('counts each record of decisions that overlap by the last one, and forgets none', async () => {
     await tell(foreign('1', 100n), foreign('2', 20n));
-    await acknowledge();
+    await office.decide();
     await tell(foreign('2', 20n), foreign('3', 3n));
-    await acknowledge();
+    await office.decide();
     expect(await acknowledged()).toMatchObject([
       [1, 100n, expect.anything()],
       [2, 23n, expect.anything()],
@@ -218,9 +202,9 @@ describe('what was acknowledged besides the rows of a run', () => {
   it('counts all of them where they are more than are named', async () => {
     const many = (first: number) => Array.from({ length: 150 }, (_, n) => foreign(`${first + n}`, 1n));
     await tell(...many(1_000));
-    await acknowledge();
+    await office.decide();
     await tell(...many(1_100));
-    await acknowledge();
+    await office.decide();
     expect(await acknowledged()).toMatchObject([
       [100, 100n, expect.anything()],
       [150, 150n, expect.anything()],
@@ -234,20 +218,20 @@ describe('what was acknowledged besides the rows of a run', () => {
         await groupsDiffer(tx, found, { count: 1, totalMinor: 100n }, [{ count, totalMinor }]);
       });
     await shown(2, 120n);
-    await acknowledge();
+    await office.decide();
     expect(await acknowledged()).toEqual([[1, 20n, null]]);
     await shown(4, 420n);
-    await acknowledge();
+    await office.decide();
     expect(await acknowledged()).toEqual([[3, 320n, null]]);
     await tell(foreign('1', 300n), foreign('2', 20n, 'JPY'));
     expect(await acknowledged()).toEqual([[3, 320n, null]]);
-    await acknowledge();
+    await office.decide();
     expect(await acknowledged()).toEqual([
       [1, 20n, null],
       [2, 300n, expect.anything()],
     ]);
     await shown(0, 0n);
-    await acknowledge();
+    await office.decide();
     expect(await acknowledged()).toEqual([
       [2, 300n, expect.anything()],
       [-3, -400n, null],
@@ -269,16 +253,16 @@ describe('what was acknowledged besides the rows of a run', () => {
   it('counts once what the totals and the balance show alike, and both where they differ', async () => {
     await lost(first, 1, 100n);
     await tellsOf(0, one, { count: 2, totalMinor: 107n });
-    await acknowledge();
+    await office.decide();
     expect((await acknowledged()).sort()).toEqual([
       [1, 100n, null],
       [1, 7n, null],
     ]);
     await tellsOf(0, one, { count: 2, totalMinor: 200n });
-    await acknowledge();
+    await office.decide();
     expect(await acknowledged()).toEqual([[1, 100n, null]]);
     await tell(foreign('1', 100n));
-    await acknowledge();
+    await office.decide();
     expect(await acknowledged()).toEqual([
       [0, 0n, null],
       [1, 100n, expect.anything()],
@@ -287,12 +271,12 @@ describe('what was acknowledged besides the rows of a run', () => {
 
   it('counts once what the balance shows of all instructions of a run, whichever totals show it', async () => {
     await tellsOf(0, one, { count: 2, totalMinor: 200n });
-    await acknowledge();
+    await office.decide();
     await lost(undefined, 2, 200n);
-    await acknowledge();
+    await office.decide();
     expect(await acknowledged()).toEqual([[2, 200n, null]]);
     await tellsOf(1, one, { count: 3, totalMinor: 207n });
-    await acknowledge();
+    await office.decide();
     expect(await acknowledged()).toEqual([
       [2, 200n, null],
       [1, 7n, null],
@@ -307,20 +291,20 @@ describe('what was acknowledged besides the rows of a run', () => {
     const three = { count: 3, totalMinor: 300n };
     await tellsOf(0, three, { count: 6, totalMinor: 600n });
     await lost(first, 2, 180n);
-    await acknowledge();
+    await office.decide();
     expect(await acknowledged()).toEqual([[2, 180n, null]]);
   });
 
   it('counts once what is listed of each instruction of a run whose account lost all of them again', async () => {
     await tell(foreign('1', 100n));
     await lost(undefined, 2, 200n);
-    await acknowledge();
+    await office.decide();
     expect((await acknowledged()).sort()).toEqual([
       [1, 100n, null],
       [1, 100n, expect.anything()],
     ]);
     await tellOf(1, [foreign('2', 100n)]);
-    await acknowledge();
+    await office.decide();
     expect((await acknowledged()).map(([, minor]) => minor)).toEqual([100n, 0n, 100n]);
   });
 
@@ -328,7 +312,7 @@ describe('what was acknowledged besides the rows of a run', () => {
     await tellsOf(0, one, { count: 2, totalMinor: 200n });
     await tellOf(1, [foreign('2', 100n)]);
     await lost(undefined, 2, 200n);
-    await acknowledge();
+    await office.decide();
     expect((await acknowledged()).map(([, minor]) => minor)).toEqual([100n, 100n]);
   });
 
@@ -342,7 +326,7 @@ describe('what was acknowledged besides the rows of a run', () => {
     ] as const) {
       await lost(id, payments, minor);
       expect(await open()).toBe(1);
-      await acknowledge();
+      await office.decide();
       await lost(id, payments, minor);
       expect(await open()).toBe(0);
     }
@@ -354,7 +338,7 @@ describe('what was acknowledged besides the rows of a run', () => {
     await lost(first, 3, 300n);
     await tellsOf(0, approved, { count: 4, totalMinor: 320n });
     await tell(foreign('1', 20n));
-    await acknowledge();
+    await office.decide();
     expect((await acknowledged()).sort()).toEqual([
       [0, 0n, null],
       [1, 20n, expect.anything()],
@@ -367,15 +351,15 @@ describe('what was acknowledged besides the rows of a run', () => {
       const found = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
       await groupsDiffer(tx, found, { count: 1, totalMinor: 100n }, [{ count: 2, totalMinor: 120n }]);
     });
-    await acknowledge();
+    await office.decide();
     await tellOf(1, [foreign('of another instruction', 20n)]);
-    await acknowledge();
+    await office.decide();
     expect(await acknowledged()).toMatchObject([
       [1, 20n, null],
       [1, 20n, expect.anything()],
     ]);
     await tell(foreign('1', 20n), foreign('joined since', 300n));
-    await acknowledge();
+    await office.decide();
     expect(await acknowledged()).toEqual([
       [0, 0n, null],
       [1, 20n, expect.anything()],
@@ -388,13 +372,13 @@ describe('what was acknowledged besides the rows of a run', () => {
       const found = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
       await totalsDiffer(tx, found, { rowCount: 1, totalMinor: 100n }, { happened: 'its payments differ' });
     });
-    await acknowledge();
+    await office.decide();
     expect(await acknowledged()).toEqual([]);
   });
 
   it('counts no other currency as euros, and says how much it is of it', async () => {
     await tell(foreign('1', 100n), foreign('2', 5000n, 'JPY'));
-    await acknowledge();
+    await office.decide();
     expect(await acknowledged()).toEqual([
       [2, 100n, 'Payment "1": 1.00 EUR. Payment "2": 5000 of the smallest unit of JPY.'],
     ]);

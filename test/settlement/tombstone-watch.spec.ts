@@ -258,16 +258,6 @@ describe('what people decided as moved though it was never submitted, and was gi
       const work = await loadWork(tx, ours.unmoved);
       await tellOfUnrecordedMove(tx, { ...work!, run: { ...work!.run, status: 'BUILDING' } }, DECIDED);
     });
-  const resume = () =>
-    execute(
-      office.server.superuserUrl,
-      `WITH open AS (UPDATE attention SET resolved_at = now(), resolution = 'seen' WHERE resolved_at IS NULL RETURNING id)
-       INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by, confirmed_at)
-       SELECT '${ours.employer}', gen_random_uuid(), open.id, 'RESUME', 'seen', prepared_by, approver_id, clock_timestamp()
-       FROM open, (SELECT * FROM approval WHERE employer_id = '${ours.employer}' LIMIT 1) a;
-       UPDATE service_stop SET lifted_at = clock_timestamp();
-       UPDATE service_switch SET submits_off = false, reason = NULL`,
-    );
   const isStopped = async () =>
     (await select(office.server.superuserUrl, 'SELECT FROM service_switch WHERE submits_off')).length > 0;
   const remembered = () =>
@@ -280,7 +270,7 @@ describe('what people decided as moved though it was never submitted, and was gi
     await unsent();
     await seenMoved();
     expect(await isStopped()).toBe(true);
-    await resume();
+    await office.resume();
     await read(DECIDED);
     await read(DECIDED);
     expect([await asked(), await isStopped()]).toEqual([[], false]);
@@ -295,12 +285,12 @@ describe('what people decided as moved though it was never submitted, and was gi
     const moved = { kind: 'INVARIANT_BREACH', count: 1, amountMinor: 100n };
     await unsent();
     await seenMoved();
-    await resume();
+    await office.resume();
     expect(await acknowledged()).toEqual([]);
     await read(DECIDED);
     expect(await acknowledged()).toEqual([moved]);
     await read(FURTHER);
-    await resume();
+    await office.resume();
     expect(await acknowledged()).toEqual([moved]);
     await execute(
       office.server.superuserUrl,
@@ -316,14 +306,14 @@ describe('what people decided as moved though it was never submitted, and was gi
     await seenMoved();
     await read(DECIDED);
     expect([await asked(), await isStopped()]).toMatchObject([[{ kind: 'INVARIANT_BREACH' }], true]);
-    await resume();
+    await office.resume();
     await read(FURTHER);
     expect([await asked(), await isStopped()]).toMatchObject([[{ kind: 'INVARIANT_BREACH' }], true]);
   });
 
   it('stops everything where its rows were submitted by another attempt since, or may have been', async () => {
     await seenMoved();
-    await resume();
+    await office.resume();
     await read(DECIDED);
     expect([await asked(), await isStopped()]).toMatchObject([[{ kind: 'INVARIANT_BREACH' }], true]);
   });

@@ -1,7 +1,7 @@
 import type { CrashPoint } from '../../src/config/crash-point';
 import { buildWithCrashPoints } from '../support/crash-build';
 import { select } from '../support/database';
-import { payFile, payRows, Row } from '../support/pay-rows';
+import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll } from '../support/payroll';
 
@@ -43,11 +43,6 @@ describe('the service killed with -9 while it submits', () => {
   afterEach(() => payroll.endProcesses());
   afterAll(() => payroll.close());
 
-  const movedTo = async (rows: readonly Row[]) => {
-    const payees = new Map((await payroll.ledger()).payees.map((payee) => [payee.iban, payee]));
-    return rows.map((row) => payees.get(row.iban)?.count ?? 0);
-  };
-
   /** The bank's instructions for which a submit was intended and of which the bank shows no submit. */
   const withoutTrace = async (): Promise<string[]> => {
     const intended = await select<{ id: string }>(
@@ -81,17 +76,17 @@ describe('the service killed with -9 while it submits', () => {
         (await payroll.attention()).filter((one) => one.payRunId === run.id).map((one) => one.kind);
       if (unknown.length === 0) {
         await payroll.until(run.id, ['SETTLED'], 30_000);
-        expect(await movedTo(rows)).toEqual(rows.map(() => 1));
+        expect(await payroll.timesPaid(rows)).toEqual(rows.map(() => 1));
         expect(await kindsOf()).toEqual([]);
         return;
       }
       await payroll.until(run.id, ['FOLLOWING'], 30_000);
       const paid = rows.length - unknown.length * ROWS_PER_INSTRUCTION;
       await eventually(
-        async () => (await movedTo(rows)).filter((count) => count === 1).length === paid,
+        async () => (await payroll.timesPaid(rows)).filter((count) => count === 1).length === paid,
         30_000,
       );
-      expect((await movedTo(rows)).every((count) => count <= 1)).toBe(true);
+      expect((await payroll.timesPaid(rows)).every((count) => count <= 1)).toBe(true);
       const parked = (await payroll.run(run.id)).instructions
         .filter((one: { status: string }) => one.status === 'SUBMIT_UNKNOWN')
         .map((one: { bankInstructionId: string }) => one.bankInstructionId);

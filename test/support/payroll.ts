@@ -419,6 +419,12 @@ export class Payroll {
     return (await axios.get(`${this.bank.url}/sandbox/ledger`)).data;
   }
 
+  /** How often the bank paid the account of each row. */
+  async timesPaid(rows: readonly Row[]): Promise<number[]> {
+    const payees = new Map((await this.ledger()).payees.map(({ iban, count }) => [iban, count]));
+    return rows.map(({ iban }) => payees.get(iban) ?? 0);
+  }
+
   async calls(): Promise<Record<string, number>> {
     return (await axios.get(`${this.bank.url}/sandbox/calls`)).data;
   }
