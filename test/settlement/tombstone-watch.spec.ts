@@ -39,8 +39,9 @@ async function read(...statuses: string[]): Promise<void> {
   await readAs({ shown, statuses, isUnclear: false, isWhole: true });
 }
 
-async function readAs(standing: Partial<Standing>): Promise<void> {
-  const reads = { standing: () => Promise.resolve(standing) } as unknown as BankReads;
+async function readAs(standing: Partial<Standing>, tookMs = 0): Promise<void> {
+  const shown = () => new Promise((resolve) => setTimeout(resolve, tookMs, standing));
+  const reads = { standing: shown } as unknown as BankReads;
   const database = office.database as unknown as BackgroundDatabase;
   const watch = new TombstoneWatch(database, reads, {} as PaymentSource, LAG);
   await watch.step(
@@ -157,8 +158,11 @@ describe('what was released while the bank left open whether somebody else submi
       `SELECT happened, ask_bank AS ask, payments, resolution FROM attention WHERE kind = 'STALE_DATE'
          AND resolution IS DISTINCT FROM 'before the test' ORDER BY id`,
     );
-  const initiated = () =>
-    readAs({ shown: { status: 'INITIATED' } as BankInstruction, statuses: ['INITIATED'], isUnclear: false });
+  const initiated = (tookMs?: number) =>
+    readAs(
+      { shown: { status: 'INITIATED' } as BankInstruction, statuses: ['INITIATED'], isUnclear: false },
+      tookMs,
+    );
   const DOUBTED = {
     happened: `${STALE} The bank does not say whether somebody else submitted it: it could not be read.`,
     payments: 3,
@@ -187,6 +191,18 @@ describe('what was released while the bank left open whether somebody else submi
       },
       { happened: STALE, ask: left, payments: 3, resolution: null },
     ]);
+  });
+
+  it('is not told anew by a read that was old enough only once it was over', async () => {
+    await released();
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica; UPDATE attention SET opened_at = opened_at - interval '59 s'`,
+    );
+    await initiated(2_000);
+    expect(await told()).toMatchObject([{ ...DOUBTED, resolution: null }]);
+    await initiated();
+    expect(await told()).toMatchObject([DOUBTED, { happened: STALE, resolution: null }]);
   });
 
   it('is not told anew once it was decided, nor where the bank shows a status that no document names', async () => {
