@@ -269,36 +269,57 @@ describe('what people decided as moved though it was never submitted, and was gi
       `SET session_replication_role = replica; DELETE FROM submit_attempt WHERE id = '${ours.attempt}'`,
     );
   /** It was seen before it was given up. */
-  const seenMoved = () =>
+  const seenMoved = (status: string = DECIDED) =>
     office.database.inEmployer(ours.employer, async (tx) => {
       const work = await loadWork(tx, ours.unmoved);
-      await tellOfUnrecordedMove(tx, { ...work!, run: { ...work!.run, status: 'BUILDING' } }, DECIDED);
+      await tellOfUnrecordedMove(tx, { ...work!, run: { ...work!.run, status: 'BUILDING' } }, status);
     });
+  /** Something else that must never happen is found of it, and people decide that. */
+  const elseDecided = async () => {
+    await office.database.inEmployer(ours.employer, (tx) =>
+      raise(tx, {
+        kind: 'INVARIANT_BREACH',
+        ...aboutInstruction({ id: ours.unmoved, payRunId: ours.run, bankInstructionId: 'given-up' }),
+        payments: 1,
+        amountMinor: 100n,
+        happened: 'The run is being submitted, but fewer approvals stand than its employer requires.',
+      }),
+    );
+    await office.resume();
+  };
   const isStopped = async () =>
     (await select(office.server.superuserUrl, 'SELECT FROM service_switch WHERE submits_off')).length > 0;
+  const acknowledged = async () =>
+    (await office.database.inEmployer(ours.employer, (tx) => acknowledgedOf(tx, [ours.run]))).map(
+      ({ kind, count, amountMinor }) => ({ kind, count, amountMinor }),
+    );
+  const moved = { kind: 'INVARIANT_BREACH', count: 1, amountMinor: 100n };
   const remembered = () =>
     select(
       office.server.superuserUrl,
       `SELECT bank_status AS status FROM moved_instruction WHERE instruction_id = '${ours.unmoved}'`,
     );
 
-  it('is remembered, and stops nothing a second time while the bank shows it so', async () => {
+  it('is remembered, and stops nothing a second time, however far the bank goes on with it', async () => {
     await unsent();
     await seenMoved();
     expect(await isStopped()).toBe(true);
     await office.resume();
     await read(DECIDED);
     await read(DECIDED);
+    await read(FURTHER);
     expect([await asked(), await isStopped()]).toEqual([[], false]);
     expect(await remembered()).toEqual([{ status: DECIDED }]);
   });
 
+  it('stops nothing a second time either, before it is given up, when the bank goes on with it', async () => {
+    await seenMoved();
+    await office.resume();
+    await seenMoved(FURTHER);
+    expect([await asked(), await isStopped()]).toEqual([[], false]);
+  });
+
   it('is what the report says as acknowledged, once, with what was approved of it, and not where the account tells of a submit of ours', async () => {
-    const acknowledged = async () =>
-      (await office.database.inEmployer(ours.employer, (tx) => acknowledgedOf(tx, [ours.run]))).map(
-        ({ kind, count, amountMinor }) => ({ kind, count, amountMinor }),
-      );
-    const moved = { kind: 'INVARIANT_BREACH', count: 1, amountMinor: 100n };
     await unsent();
     await seenMoved();
     await office.resume();
@@ -317,12 +338,10 @@ describe('what people decided as moved though it was never submitted, and was gi
     expect(await acknowledged()).toEqual([]);
   });
 
-  it('stops everything where the bank shows it in another status, and where nobody has decided yet', async () => {
+  it('stops everything where nobody has decided yet, or something else of it', async () => {
     await unsent();
+    await elseDecided();
     await seenMoved();
-    await read(DECIDED);
-    expect([await asked(), await isStopped()]).toMatchObject([[{ kind: 'INVARIANT_BREACH' }], true]);
-    await office.resume();
     await read(FURTHER);
     expect([await asked(), await isStopped()]).toMatchObject([[{ kind: 'INVARIANT_BREACH' }], true]);
   });
