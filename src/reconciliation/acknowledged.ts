@@ -4,6 +4,7 @@ import { CountAndSum } from '../domain/reconciliation';
 import type { AskedRecord } from '../pay-run/attention.entity';
 import type { AttentionKind } from '../pay-run/attention-words';
 import { Asked, broughtBack, microseconds, Returned, returnedOf } from '../pay-run/came-back';
+import { TELLS_OF_MOVE } from '../pay-run/moved-instruction';
 import { Shown, toldOnce } from './told-once';
 
 /** What moved besides the rows of a run, as attention tells it, and what a report calls it. */
@@ -109,10 +110,11 @@ export async function acknowledgedOf(
        AND CASE WHEN a.kind = 'INVARIANT_BREACH' THEN EXISTS (SELECT FROM moved_instruction m
            JOIN instruction i ON i.employer_id = m.employer_id AND i.id = m.instruction_id
            WHERE m.employer_id = a.employer_id AND m.instruction_id = a.subject_id AND i.status IN ('ABANDONED', 'RELEASED'))
+           AND EXISTS (SELECT FROM unnest($4::text[]) AS told WHERE strpos(a.happened, told) > 0)
          ELSE NOT EXISTS (SELECT FROM instruction i
            WHERE i.employer_id = a.employer_id AND i.id = a.instruction_id AND i.status = 'ABANDONED') END
      ORDER BY d.confirmed_at, a.id`,
-    [tx.employerId, payRunIds, KINDS_BESIDE],
+    [tx.employerId, payRunIds, KINDS_BESIDE, TELLS_OF_MOVE],
   );
   const decided = leftToTell(rows.reverse());
   const cameIn = decided.filter(({ row }) => row.kind === 'POSSIBLE_RETURN').flatMap(({ left }) => left);

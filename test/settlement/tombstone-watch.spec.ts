@@ -346,6 +346,16 @@ describe('what people decided as moved though it was never submitted, and was gi
     expect([await asked(), await isStopped()]).toMatchObject([[{ kind: 'INVARIANT_BREACH' }], true]);
   });
 
+  it('is not in the report as acknowledged where what was decided of it was something else', async () => {
+    await unsent();
+    await elseDecided();
+    await read(FURTHER);
+    expect(await asked()).toMatchObject([{ happened: expect.stringContaining('has moved') as string }]);
+    expect(await acknowledged()).toEqual([]);
+    await office.resume();
+    expect(await acknowledged()).toEqual([moved]);
+  });
+
   it('stops everything where its rows were submitted by another attempt since, or may have been', async () => {
     await seenMoved();
     await office.resume();
