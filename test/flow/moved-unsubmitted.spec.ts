@@ -514,6 +514,14 @@ describe('two people who say on the written word of the bank that a submit by so
       .post(payroll.path(`/pay-runs/${id}/successor`), { executionDate });
     expect([successor.status, successor.data.payments[0].code]).toEqual([409, 'PAYMENT_STATUS_UNCLEAR']);
     expect((await timesPaid()).every((count) => count === 1)).toBe(true);
+    const { data } = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+    const { approved } = data.table;
+    const evidence = 'letter of the bank, 4711';
+    expect(data).toMatchObject({
+      explained: false,
+      openDoubts: ['UNRECORDED_SUBMIT'],
+      acknowledged: [{ kind: 'UNRECORDED_SUBMIT', payments: 2, amount: approved.amount, evidence }],
+    });
   };
   /** The bank shows nothing of it any more. */
   const hidden = async (kind: string) => {
