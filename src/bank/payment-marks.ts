@@ -1,6 +1,7 @@
 import { isLosslessNumber } from 'lossless-json';
 import type { AmountText } from './amount-codec';
 import { isPathId } from './link';
+import { writtenId } from './written-id';
 
 /** What a record of a payment says of which one it is and whose; absent where it does not say, or not readably. */
 export interface PaymentMarks {
@@ -34,13 +35,11 @@ export function marksOf(record: unknown): PaymentMarks {
   const identification = fieldOf(information, 'paymentTransactionIdentification');
   const messageId = textOf(fieldOf(identification, 'messageId'));
   const direction = textOf(fieldOf(information, 'direction'));
-  const transactionId = textOf(fieldOf(identification, 'id'));
+  const transactionId = idOf(identification, 'id');
   return {
-    bankPaymentId: textOf(fieldOf(fieldOf(record, 'paymentTransactionInternalInformation'), 'id')),
+    bankPaymentId: idOf(fieldOf(record, 'paymentTransactionInternalInformation'), 'id'),
     bankTransactionId: transactionId !== undefined && isPathId(transactionId) ? transactionId : undefined,
-    bankInstructionId:
-      textOf(fieldOf(record, 'customerInstructionId')) ??
-      textOf(fieldOf(identification, 'customerInstructionId')),
+    bankInstructionId: idOf(record, 'customerInstructionId') ?? idOf(identification, 'customerInstructionId'),
     // Ours are in small letters: that a bank writes them in capitals tells nothing apart.
     messageId: messageId === NOT_PROVIDED ? undefined : messageId?.toLowerCase(),
     direction,
@@ -74,6 +73,10 @@ function amountOf(record: unknown): Pick<PaymentMarks, 'amount'> {
 function fieldOf(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
   return (value as Record<string, unknown>)[name];
+}
+
+function idOf(value: unknown, name: string): string | undefined {
+  return textOf(writtenId(fieldOf(value, name)));
 }
 
 /** An empty text is how some write what there is not. */

@@ -5,20 +5,21 @@ import { ContractDrift } from './errors';
 import { parseJson } from './json';
 import { isPathId } from './link';
 import { marksOf, type PaymentMarks } from './payment-marks';
+import { writtenId } from './written-id';
 
 /**
- * Answers as the client hands them out, in the order of the interface document. Every id is a string of the
- * digits received, every amount the decimal text received; unknown fields and unknown codes survive. Only
+ * Answers as the client hands them out, in the order of the interface document. Every id is a string of its
+ * digits, every amount the decimal text received; unknown fields and unknown codes survive. Only
  * what no caller can do without is required: the document's other fields may be missing or null.
  */
 /** A number as the digits received. One rule for either form: a union would note a fault for each number it meets. */
 const digitsOf = (value: unknown): unknown => (isLosslessNumber(value) ? value.value : value);
 
 /** Of a record: what cannot stand in a path asks for nothing. */
-const id = z.preprocess(digitsOf, z.string().refine(isPathId));
+const id = z.preprocess(writtenId, z.string().refine(isPathId));
 
 /** An id that may be absent; a bank may write that as an empty text. */
-const maybeId = z.preprocess(digitsOf, z.string()).nullish();
+const maybeId = z.preprocess(writtenId, z.string()).nullish();
 
 const decimalText = z.preprocess(digitsOf, z.string().regex(/^-?\d+(\.\d+)?([eE][+-]?\d+)?$/));
 

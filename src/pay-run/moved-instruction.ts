@@ -7,6 +7,15 @@ import { SENT } from './sent';
 import { awaitTurnOfRuns, stopUnlessDecided } from './stop';
 import { MovedAfterAll, named, stopSuccessors, unsentSuccessors } from './stop-successors';
 
+/** What matters of what is asked below: how far the bank went on with what others submitted is no news of it. */
+export const UNRECORDED_MOVE = ' though it was never submitted.';
+
+/** What does of what is asked once it was given up. */
+const MOVED_AFTER_ALL = ' has moved at the bank.';
+
+/** Of which an INVARIANT_BREACH has one where it tells that what we did not submit has moved, and not something else. */
+export const TELLS_OF_MOVE = [UNRECORDED_MOVE, MOVED_AFTER_ALL];
+
 /** What is asked of an instruction of ours that is past its submit at the bank, and was not submitted by us. */
 export function unrecordedMove(
   instruction: Instruction,
@@ -16,15 +25,15 @@ export function unrecordedMove(
   return {
     kind: 'INVARIANT_BREACH',
     ...aboutInstruction(instruction, planned),
-    happened: `Instruction ${instruction.bankInstructionId ?? ''}: its status is ${bankStatus} though it was never submitted.`,
+    happened: `Instruction ${instruction.bankInstructionId ?? ''}: its status is ${bankStatus}${UNRECORDED_MOVE}`,
   };
 }
 
 /**
  * What was given up is past its submit at the bank: everything stops until two people have decided it, be it before it was
- * given up and in this status, unless its rows were sent by another attempt. Whom it may have paid stays written down, so
- * that no run pays them again by that decision: those that would are stopped and can be amended or cancelled, and so are
- * those that replace its payments.
+ * given up, unless its rows were sent by another attempt. Whom it may have paid stays written down, so that no run pays
+ * them again by that decision: those that would are stopped and can be amended or cancelled, and so are those that replace
+ * its payments.
  * @param bankStatus a status past the submit, of it or of one of its payments
  * @param payments its payments that may have been replaced
  */
@@ -38,12 +47,12 @@ export async function tellOfMovedTombstone(
   await keepMoved(tx, instruction, bankStatus, payments);
   const name = named(instruction.bankInstructionId);
   await stopSuccessors(tx, payments, () => ({ shown: `${bankStatus} in ${name}`, words: [name] }));
-  const wasDecided = await isDecided(tx, unrecordedMove(instruction, planned, bankStatus));
+  const wasDecided = await isDecided(tx, unrecordedMove(instruction, planned, bankStatus), [UNRECORDED_MOVE]);
   if (wasDecided && !(await isSentByAnother(tx, planned))) return;
   await stopUnlessDecided(tx, {
     kind: 'INVARIANT_BREACH',
     ...aboutInstruction(instruction, planned),
-    happened: `An instruction that was ${instruction.status.toLowerCase()} has moved at the bank. Nobody of it is paid again by any run before it leaves them out, or a person released them.`,
+    happened: `An instruction that was ${instruction.status.toLowerCase()}${MOVED_AFTER_ALL} Nobody of it is paid again by any run before it leaves them out, or a person released them.`,
   });
 }
 

@@ -19,12 +19,12 @@ export function withDoubt(told: Told, unclear: string | undefined): Told {
 
 /**
  * Tells anew of what was released, once a read shows that nothing of it was executed, what is left of that; unless it is decided.
- * @param lagMs how old a read may be: one that may be older than what left it open, in milliseconds, says nothing
+ * @param maxAgeMs of when, in milliseconds, what was read may be: what may be older than what left it open says nothing
  */
 export async function tellWithoutDoubt(
   tx: EmployerTransaction,
   instruction: Instruction,
-  lagMs: number,
+  maxAgeMs: number,
 ): Promise<void> {
   const { id, bankInstructionId } = instruction;
   // Two people may decide it at this moment.
@@ -34,8 +34,8 @@ export async function tellWithoutDoubt(
       kind: 'STALE_DATE',
       subjectId: id,
       resolvedAt: IsNull(),
-      openedAt: Raw((at) => `${at} < clock_timestamp() - make_interval(secs => :lagMs::float8 / 1000)`, {
-        lagMs,
+      openedAt: Raw((at) => `${at} < clock_timestamp() - make_interval(secs => :maxAgeMs::float8 / 1000)`, {
+        maxAgeMs,
       }),
     },
     lock: { mode: 'for_no_key_update' },

@@ -4,6 +4,7 @@ import { CountAndSum } from '../domain/reconciliation';
 import type { AskedRecord } from '../pay-run/attention.entity';
 import type { AttentionKind } from '../pay-run/attention-words';
 import { Asked, broughtBack, microseconds, Returned, returnedOf } from '../pay-run/came-back';
+import { TELLS_OF_MOVE } from '../pay-run/moved-instruction';
 import { Shown, toldOnce } from './told-once';
 
 /** What moved besides the rows of a run, as attention tells it, and what a report calls it. */
@@ -13,6 +14,7 @@ export const BESIDE_THE_ROWS = {
   FOREIGN_RECORD: 'foreign',
   TOTAL_MISMATCH_AFTER_SUBMIT: 'beyond',
   INVARIANT_BREACH: 'moved',
+  UNRECORDED_SUBMIT: 'executed',
 } as const satisfies Partial<Record<AttentionKind, string>>;
 export type BesideTheRows = keyof typeof BESIDE_THE_ROWS;
 export const KINDS_BESIDE = Object.keys(BESIDE_THE_ROWS) as BesideTheRows[];
@@ -28,11 +30,13 @@ export const MEANING_BESIDE: Readonly<Record<BesideTheRows, string>> = {
     'What the bank executed of an instruction beyond its approved payments, by its totals or the balance, less what is listed here as FOREIGN_RECORD of it; negative where it is less. It is in no line.',
   INVARIANT_BREACH:
     'What was approved of an instruction that we gave up and somebody else submitted: the bank may have executed all of it, some or nothing. It is in no line.',
+  UNRECORDED_SUBMIT:
+    'What was approved of an instruction that we gave up and somebody else submitted: two people said, on the written word of the bank, that it was executed. It is in no line.',
 };
 
 /**
- * What two people decided of it, by letting things go on. Count and amount are of the records that no later
- * decision tells of, as the bank showed them.
+ * What two people decided of it, by letting things go on or on the bank's word. Count and amount are of the records that
+ * no later decision tells of, as the bank showed them.
  */
 export interface Acknowledged extends CountAndSum {
   payRunId: string;
@@ -83,13 +87,22 @@ interface Counting extends Shown {
  * or of those that came in and were not decided: of two decisions that tell of one record the last counts it, and of others
  * both count their own. What totals, lists and the balance show of one loss counts once (`toldOnce`). What came in before
  * the bank showed its payment as returned counts there. What was found in an instruction that was given up before its
- * submit has moved nothing, unless somebody else submitted it: then all that was approved of it may have moved.
+ * submit has moved nothing, unless somebody else submitted it: then all that was approved of it may have moved,
+ * or has, as people said.
  */
 export async function acknowledgedOf(
   tx: EmployerTransaction,
   payRunIds: readonly string[],
 ): Promise<Acknowledged[]> {
-  const rows = await tx.query<Row>(
+  const decided = leftToTell((await decisionsOf(tx, payRunIds)).reverse());
+  const cameIn = decided.filter(({ row }) => row.kind === 'POSSIBLE_RETURN').flatMap(({ left }) => left);
+  const explained = broughtBack(cameIn, await returnedOf(tx, payRunIds));
+  return toldOnce(decided.flatMap((one) => countedOf(one, explained)).reverse()).map(acknowledged);
+}
+
+/** Every decision of the runs on what moved besides their rows, oldest first. */
+function decisionsOf(tx: EmployerTransaction, payRunIds: readonly string[]): Promise<Row[]> {
+  return tx.query<Row>(
     `SELECT a.pay_run_id, a.instruction_id, a.subject_id, a.id AS attention_id, ${microseconds('a.opened_at')} AS asked_at, a.kind, a.happened, a.bank_words, d.reason, d.evidence,
        d.proposed_by, one.name AS proposed_by_name, d.confirmed_by, other.name AS confirmed_by_name, d.confirmed_at,
        coalesce(a.beyond_payments, a.payments) AS payments, coalesce(a.beyond_minor, a.amount_minor) AS amount_minor,
@@ -106,18 +119,19 @@ export async function acknowledgedOf(
            ELSE i.id = a.instruction_id END) approved ON true
      WHERE a.employer_id = $1 AND a.pay_run_id = ANY ($2) AND a.kind = ANY ($3) AND a.resolved_at IS NOT NULL
        AND d.confirmed_at IS NOT NULL AND (a.kind <> 'TOTAL_MISMATCH_AFTER_SUBMIT' OR a.beyond_payments IS NOT NULL)
-       AND CASE WHEN a.kind = 'INVARIANT_BREACH' THEN EXISTS (SELECT FROM moved_instruction m
+       AND CASE a.kind WHEN 'INVARIANT_BREACH' THEN EXISTS (SELECT FROM moved_instruction m
            JOIN instruction i ON i.employer_id = m.employer_id AND i.id = m.instruction_id
            WHERE m.employer_id = a.employer_id AND m.instruction_id = a.subject_id AND i.status IN ('ABANDONED', 'RELEASED'))
+           AND EXISTS (SELECT FROM unnest($4::text[]) AS told WHERE strpos(a.happened, told) > 0)
+         WHEN 'UNRECORDED_SUBMIT' THEN EXISTS (SELECT FROM forgotten_instruction f
+           JOIN instruction i ON i.employer_id = f.employer_id AND i.id = f.instruction_id
+           WHERE f.employer_id = a.employer_id AND f.pay_run_id = a.pay_run_id AND f.adopted_at IS NULL
+             AND f.action_id = d.id AND i.id = a.subject_id AND i.status IN ('ABANDONED', 'RELEASED'))
          ELSE NOT EXISTS (SELECT FROM instruction i
            WHERE i.employer_id = a.employer_id AND i.id = a.instruction_id AND i.status = 'ABANDONED') END
      ORDER BY d.confirmed_at, a.id`,
-    [tx.employerId, payRunIds, KINDS_BESIDE],
+    [tx.employerId, payRunIds, KINDS_BESIDE, TELLS_OF_MOVE],
   );
-  const decided = leftToTell(rows.reverse());
-  const cameIn = decided.filter(({ row }) => row.kind === 'POSSIBLE_RETURN').flatMap(({ left }) => left);
-  const explained = broughtBack(cameIn, await returnedOf(tx, payRunIds));
-  return toldOnce(decided.flatMap((one) => countedOf(one, explained)).reverse()).map(acknowledged);
 }
 
 /** A decision, with the records of it that no later one of the same question tells of; none where they are not kept. */

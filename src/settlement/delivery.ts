@@ -1,4 +1,5 @@
-import { isLosslessNumber, parse } from 'lossless-json';
+import { parse } from 'lossless-json';
+import { writtenId } from '../bank/written-id';
 import { withoutUnstorable } from '../domain/storable-text';
 import type { Delivery } from './webhook-inbox';
 
@@ -17,7 +18,7 @@ const UNNAMED = 'unnamed';
 
 /**
  * Reads a verified delivery (Events, Delivery). Only the event's name and ids are taken; a body in any other shape
- * is an event without a name. Numbers stay the text they were, since an id may exceed a float. What no text of the
+ * is an event without a name. Numbers never pass through a float, which an id may exceed. What no text of the
  * database can hold is replaced by U+FFFD.
  */
 export function readDelivery(body: Buffer): Delivery {
@@ -43,7 +44,7 @@ function parsed(body: Buffer): unknown {
 }
 
 function collect(value: unknown, into: Set<string>, depth: number): void {
-  const id = isLosslessNumber(value) ? value.value : value;
+  const id = writtenId(value);
   if (typeof id === 'string') {
     if (id.length > 0 && id.length <= MAX_REFERENCE_CHARACTERS) into.add(withoutUnstorable(id));
   } else if (depth < MAX_DEPTH && typeof value === 'object' && value !== null) {

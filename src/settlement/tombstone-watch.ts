@@ -35,6 +35,7 @@ export class TombstoneWatch {
   async step({ instruction, account, planned, known }: Followed): Promise<void> {
     const bankInstructionId = instruction.bankInstructionId;
     if (bankInstructionId === null) return;
+    const begunAt = performance.now();
     const standing = await this.standingOf(account, instruction, bankInstructionId, known);
     const status = mostSubmitted(standing.statuses);
     // What is not shown any more proves nothing (rule 10).
@@ -44,7 +45,11 @@ export class TombstoneWatch {
         // Nor does what a read that is older than the status may show.
         if (standing.isWhole) await clearOf(tx, ['UNKNOWN_STATUS'], instruction.id, IS_CLEAR);
         if (standing.isWhole || isBeforeSubmit(standing.shown?.status ?? ''))
-          await tellWithoutDoubt(tx, instruction, this.config.BANK_LAG_BOUND_MS);
+          await tellWithoutDoubt(
+            tx,
+            instruction,
+            this.config.BANK_LAG_BOUND_MS + (performance.now() - begunAt),
+          );
         return;
       }
       if (await isSaidExecuted(tx, instruction)) return;

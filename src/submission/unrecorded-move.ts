@@ -2,7 +2,7 @@ import { EmployerTransaction } from '../database/database';
 import { clearAttempt, isDecided, raise, raiseUndecided } from '../pay-run/attention.store';
 import { isSaidExecuted } from '../pay-run/forgotten-pay';
 import { Instruction } from '../pay-run/instruction.entity';
-import { unrecordedMove } from '../pay-run/moved-instruction';
+import { UNRECORDED_MOVE, unrecordedMove } from '../pay-run/moved-instruction';
 import { stopUnlessDecided } from '../pay-run/stop';
 import { Work } from './work';
 
@@ -11,9 +11,9 @@ const GOES_ON_WITHOUT =
 
 /**
  * An instruction of ours that is locked, and was not submitted, is past its submit at the bank: everything stops (rule 5),
- * until two people have decided this status. A run that is being submitted can only go on, so there two people may take
- * the submit over, and nothing else is asked about it any more. One that was not verified holds its run up, of which people
- * are told once they have decided that. The status is kept: the bank's ladder only climbs.
+ * until two people have decided it, however far the bank goes on. A run that is being submitted can only go on, so there
+ * two people may take the submit over, and nothing else is asked about it any more. One that was not verified holds its
+ * run up, of which people are told once they have decided that. The status is kept: the bank's ladder only climbs.
  */
 export async function tellOfUnrecordedMove(
   tx: EmployerTransaction,
@@ -23,9 +23,9 @@ export async function tellOfUnrecordedMove(
   const { employerId } = tx;
   await tx.manager.update(Instruction, { employerId, id: instruction.id }, { bankStatus });
   const breach = unrecordedMove(instruction, planned, bankStatus);
-  await stopUnlessDecided(tx, breach);
+  await stopUnlessDecided(tx, breach, [UNRECORDED_MOVE], []);
   if (run.status !== 'SUBMITTING') {
-    if (instruction.status === 'BUILDING' && (await isDecided(tx, breach)))
+    if (instruction.status === 'BUILDING' && (await isDecided(tx, breach, [UNRECORDED_MOVE])))
       await raiseUndecided(tx, { ...breach, kind: 'ROW_UNSEEN', certain: GOES_ON_WITHOUT });
     return;
   }

@@ -5,6 +5,7 @@ import {
   account,
   accountList,
   customerInstruction,
+  pageOfPayments,
   paymentTransaction,
   paymentTransactionList,
   readAs,
@@ -36,6 +37,46 @@ describe('reading an answer', () => {
       id: '007',
       userId: '42',
     });
+  });
+
+  it.each([
+    ['1000001.0', '1000001'],
+    ['1e1', '10'],
+    ['1.000001E+6', '1000001'],
+    ['12345678901234567891.0', '12345678901234567891'],
+    ['10.5', '10.5'],
+    ['"10.0"', '10.0'],
+    ['"1e1"', '1e1'],
+  ])('reads an id that is an integer however it is written, and any other as it came (%s)', (written, id) => {
+    const internal = `{"id":${written},"status":{"value":"INITIATED"},"contractId":${written}}`;
+    const identification = `{"id":${written},"customerInstructionId":${written}}`;
+    const body = `{"paymentTransactionInternalInformation":${internal},"customerInstructionId":${written},
+      "paymentTransactionInformation":{"paymentTransactionIdentification":${identification}}}`;
+    expect(readAs(paymentTransaction, body)).toMatchObject({
+      paymentTransactionInternalInformation: { id, contractId: id },
+      paymentTransactionInformation: {
+        paymentTransactionIdentification: { id, customerInstructionId: id },
+      },
+      customerInstructionId: id,
+    });
+    const [listed] = readAs(
+      pageOfPayments(() => false),
+      `[${body}]`,
+    ).items;
+    expect(listed).toEqual({
+      id,
+      marks: expect.objectContaining({ bankPaymentId: id, bankTransactionId: id, bankInstructionId: id }),
+    });
+  });
+
+  it('leaves the amount of what came in as it is written', () => {
+    const body = `[{"paymentTransactionInformation":{"direction":"INWARD"},"paymentTransactionAmountInformation":
+      {"instructedAmount":{"value":10.0,"currency":"EUR"}}}]`;
+    const [listed] = readAs(
+      pageOfPayments(() => false),
+      body,
+    ).items;
+    expect(listed?.marks.amount).toEqual({ value: '10.0', currency: 'EUR' });
   });
 
   it('keeps fields and codes the document does not name', () => {

@@ -318,12 +318,18 @@ describe('an instruction that somebody else submits before it is verified', () =
   beforeAll(async () => {
     payroll = await Payroll.start({
       settings: { BANK_LAG_BOUND_MS: '6000', RECONCILE_MS: '2000' },
-      sandbox: { variants: { instructionEnds: 'SUB_REQUIRED' } },
+      // Nothing goes on before the bank's clock does.
+      sandbox: { stepMs: 600_000, variants: { instructionEnds: 'with-its-payments' } },
     });
   });
   afterAll(() => payroll.close());
 
-  it('is asked about once two people have resumed, since nothing takes its run on, and not when that is cancelled', async () => {
+  const asksNothing = async () => {
+    expect(await kinds()).toEqual([]);
+    expect((await payroll.as('administrator').get('/v1/service')).data.submitsOff).toBe(false);
+  };
+
+  it('is asked about once two people have resumed, since nothing takes its run on, and not when that is cancelled, nor when the bank goes on', async () => {
     const id = await payroll.paid(payFile(payRows(2)));
     const isFull = async () => {
       const [built] = await select<{ bankId: string }>(
@@ -346,8 +352,10 @@ describe('an instruction that somebody else submits before it is verified', () =
       .post(payroll.path(`/pay-runs/${id}/cancellation`), { reason: 'somebody was too quick in the portal' });
     expect(cancelled.status).toBeLessThan(300);
     await payroll.until(id, ['CANCELLED'], 20_000);
-    expect(await kinds()).toEqual([]);
-    expect((await payroll.as('administrator').get('/v1/service')).data.submitsOff).toBe(false);
+    await asksNothing();
+    await payroll.bankClock(new Date(Date.now() + 10 * 86_400_000));
+    await payroll.aDayLater();
+    await asksNothing();
     expect(await timesPaid()).toEqual([1, 1]);
     const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
     expect(report.data).toMatchObject({
@@ -506,6 +514,14 @@ describe('two people who say on the written word of the bank that a submit by so
       .post(payroll.path(`/pay-runs/${id}/successor`), { executionDate });
     expect([successor.status, successor.data.payments[0].code]).toEqual([409, 'PAYMENT_STATUS_UNCLEAR']);
     expect((await timesPaid()).every((count) => count === 1)).toBe(true);
+    const { data } = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+    const { approved } = data.table;
+    const evidence = 'letter of the bank, 4711';
+    expect(data).toMatchObject({
+      explained: false,
+      openDoubts: ['UNRECORDED_SUBMIT'],
+      acknowledged: [{ kind: 'UNRECORDED_SUBMIT', payments: 2, amount: approved.amount, evidence }],
+    });
   };
   /** The bank shows nothing of it any more. */
   const hidden = async (kind: string) => {

@@ -13,6 +13,12 @@ describe('a webhook delivery', () => {
     });
   });
 
+  it('gives an id that is an integer as it is known, however it is written', () => {
+    const body =
+      '{"id":7.0,"event":"e","data":{"customerInstructionId":1000001.0,"account":"10.0","more":1e1}}';
+    expect(read(body).references).toEqual(['7', '1000001', '10.0', '10']);
+  });
+
   it.each([['not json'], ['[]'], ['null'], ['{}'], ['{"event":7}'], ['{"event":""}']])(
     'takes %s for an event without a name',
     (body) => {

@@ -39,8 +39,9 @@ async function read(...statuses: string[]): Promise<void> {
   await readAs({ shown, statuses, isUnclear: false, isWhole: true });
 }
 
-async function readAs(standing: Partial<Standing>): Promise<void> {
-  const reads = { standing: () => Promise.resolve(standing) } as unknown as BankReads;
+async function readAs(standing: Partial<Standing>, tookMs = 0): Promise<void> {
+  const shown = () => new Promise((resolve) => setTimeout(resolve, tookMs, standing));
+  const reads = { standing: shown } as unknown as BankReads;
   const database = office.database as unknown as BackgroundDatabase;
   const watch = new TombstoneWatch(database, reads, {} as PaymentSource, LAG);
   await watch.step(
@@ -157,8 +158,11 @@ describe('what was released while the bank left open whether somebody else submi
       `SELECT happened, ask_bank AS ask, payments, resolution FROM attention WHERE kind = 'STALE_DATE'
          AND resolution IS DISTINCT FROM 'before the test' ORDER BY id`,
     );
-  const initiated = () =>
-    readAs({ shown: { status: 'INITIATED' } as BankInstruction, statuses: ['INITIATED'], isUnclear: false });
+  const initiated = (tookMs?: number) =>
+    readAs(
+      { shown: { status: 'INITIATED' } as BankInstruction, statuses: ['INITIATED'], isUnclear: false },
+      tookMs,
+    );
   const DOUBTED = {
     happened: `${STALE} The bank does not say whether somebody else submitted it: it could not be read.`,
     payments: 3,
@@ -187,6 +191,18 @@ describe('what was released while the bank left open whether somebody else submi
       },
       { happened: STALE, ask: left, payments: 3, resolution: null },
     ]);
+  });
+
+  it('is not told anew by a read that was old enough only once it was over', async () => {
+    await released();
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica; UPDATE attention SET opened_at = opened_at - interval '59 s'`,
+    );
+    await initiated(2_000);
+    expect(await told()).toMatchObject([{ ...DOUBTED, resolution: null }]);
+    await initiated();
+    expect(await told()).toMatchObject([DOUBTED, { happened: STALE, resolution: null }]);
   });
 
   it('is not told anew once it was decided, nor where the bank shows a status that no document names', async () => {
@@ -253,36 +269,57 @@ describe('what people decided as moved though it was never submitted, and was gi
       `SET session_replication_role = replica; DELETE FROM submit_attempt WHERE id = '${ours.attempt}'`,
     );
   /** It was seen before it was given up. */
-  const seenMoved = () =>
+  const seenMoved = (status: string = DECIDED) =>
     office.database.inEmployer(ours.employer, async (tx) => {
       const work = await loadWork(tx, ours.unmoved);
-      await tellOfUnrecordedMove(tx, { ...work!, run: { ...work!.run, status: 'BUILDING' } }, DECIDED);
+      await tellOfUnrecordedMove(tx, { ...work!, run: { ...work!.run, status: 'BUILDING' } }, status);
     });
+  /** Something else that must never happen is found of it, and people decide that. */
+  const elseDecided = async () => {
+    await office.database.inEmployer(ours.employer, (tx) =>
+      raise(tx, {
+        kind: 'INVARIANT_BREACH',
+        ...aboutInstruction({ id: ours.unmoved, payRunId: ours.run, bankInstructionId: 'given-up' }),
+        payments: 1,
+        amountMinor: 100n,
+        happened: 'The run is being submitted, but fewer approvals stand than its employer requires.',
+      }),
+    );
+    await office.resume();
+  };
   const isStopped = async () =>
     (await select(office.server.superuserUrl, 'SELECT FROM service_switch WHERE submits_off')).length > 0;
+  const acknowledged = async () =>
+    (await office.database.inEmployer(ours.employer, (tx) => acknowledgedOf(tx, [ours.run]))).map(
+      ({ kind, count, amountMinor }) => ({ kind, count, amountMinor }),
+    );
+  const moved = { kind: 'INVARIANT_BREACH', count: 1, amountMinor: 100n };
   const remembered = () =>
     select(
       office.server.superuserUrl,
       `SELECT bank_status AS status FROM moved_instruction WHERE instruction_id = '${ours.unmoved}'`,
     );
 
-  it('is remembered, and stops nothing a second time while the bank shows it so', async () => {
+  it('is remembered, and stops nothing a second time, however far the bank goes on with it', async () => {
     await unsent();
     await seenMoved();
     expect(await isStopped()).toBe(true);
     await office.resume();
     await read(DECIDED);
     await read(DECIDED);
+    await read(FURTHER);
     expect([await asked(), await isStopped()]).toEqual([[], false]);
     expect(await remembered()).toEqual([{ status: DECIDED }]);
   });
 
+  it('stops nothing a second time either, before it is given up, when the bank goes on with it', async () => {
+    await seenMoved();
+    await office.resume();
+    await seenMoved(FURTHER);
+    expect([await asked(), await isStopped()]).toEqual([[], false]);
+  });
+
   it('is what the report says as acknowledged, once, with what was approved of it, and not where the account tells of a submit of ours', async () => {
-    const acknowledged = async () =>
-      (await office.database.inEmployer(ours.employer, (tx) => acknowledgedOf(tx, [ours.run]))).map(
-        ({ kind, count, amountMinor }) => ({ kind, count, amountMinor }),
-      );
-    const moved = { kind: 'INVARIANT_BREACH', count: 1, amountMinor: 100n };
     await unsent();
     await seenMoved();
     await office.resume();
@@ -301,14 +338,22 @@ describe('what people decided as moved though it was never submitted, and was gi
     expect(await acknowledged()).toEqual([]);
   });
 
-  it('stops everything where the bank shows it in another status, and where nobody has decided yet', async () => {
+  it('stops everything where nobody has decided yet, or something else of it', async () => {
     await unsent();
+    await elseDecided();
     await seenMoved();
-    await read(DECIDED);
-    expect([await asked(), await isStopped()]).toMatchObject([[{ kind: 'INVARIANT_BREACH' }], true]);
-    await office.resume();
     await read(FURTHER);
     expect([await asked(), await isStopped()]).toMatchObject([[{ kind: 'INVARIANT_BREACH' }], true]);
+  });
+
+  it('is not in the report as acknowledged where what was decided of it was something else', async () => {
+    await unsent();
+    await elseDecided();
+    await read(FURTHER);
+    expect(await asked()).toMatchObject([{ happened: expect.stringContaining('has moved') as string }]);
+    expect(await acknowledged()).toEqual([]);
+    await office.resume();
+    expect(await acknowledged()).toEqual([moved]);
   });
 
   it('stops everything where its rows were submitted by another attempt since, or may have been', async () => {
