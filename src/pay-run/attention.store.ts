@@ -68,6 +68,14 @@ export const MAY_HOLD = `(a.kind NOT IN (${words(HOLDS_NOTHING)})
     WHERE i.employer_id = a.employer_id AND i.id = a.instruction_id AND i.status NOT IN (${words(INSTRUCTION_UNSENT)})
       AND (i.planned_instruction_id <> a.subject_id OR a.kind IN (${words(DIFFERENCES)}))))`;
 
+/**
+ * Whether what is stopped stays so while the attention `a` is open: not for how an instruction differs that is being built,
+ * or was given up before its run was submitted, which stopped nothing.
+ */
+export const KEEPS_STOPPED = `NOT (a.kind IN (${words(DIFFERENCES)}) AND EXISTS (SELECT FROM instruction i
+    WHERE i.employer_id = a.employer_id AND i.id = a.instruction_id
+      AND (i.planned_instruction_id = a.subject_id OR i.status IN (${words(INSTRUCTION_UNSENT)}))))`;
+
 /** Opens an attention, unless the same one is open already. */
 export async function raise(tx: EmployerTransaction, alarm: Alarm): Promise<void> {
   const words = ATTENTION_WORDS[alarm.kind];
