@@ -54,16 +54,27 @@ export function aboutInstruction(
   };
 }
 
+/** How an instruction differs from what was approved: asked of its plan once it is given up, unless its run is stopped for it. */
+const DIFFERENCES: readonly AttentionKind[] = ['ECHO_MISMATCH', 'FOREIGN_RECORD'];
+
 /**
  * Whether something of a run that is not sent may wait for the answer to the attention `a`: not where it asks about an
- * instruction that was sent or given up, which holds back no other, or why a successor was refused. What is asked of a
- * planned one outlives its attempts.
+ * instruction that was sent or given up, which holds back no other, or why a successor was refused. What else is asked of
+ * a planned one outlives its attempts.
  */
 export const MAY_HOLD = `(a.kind NOT IN (${words(HOLDS_NOTHING)})
   AND NOT (a.kind = 'REPLACED_UNSEEN' AND starts_with(a.happened, '${SUCCESSOR_REFUSED}'))
   AND NOT EXISTS (SELECT FROM instruction i
-    WHERE i.employer_id = a.employer_id AND i.id = a.instruction_id AND i.planned_instruction_id <> a.subject_id
-      AND i.status NOT IN (${words(INSTRUCTION_UNSENT)})))`;
+    WHERE i.employer_id = a.employer_id AND i.id = a.instruction_id AND i.status NOT IN (${words(INSTRUCTION_UNSENT)})
+      AND (i.planned_instruction_id <> a.subject_id OR a.kind IN (${words(DIFFERENCES)}))))`;
+
+/**
+ * Whether what is stopped stays so while the attention `a` is open: not for how an instruction differs that is being built,
+ * or was given up before its run was submitted, which stopped nothing.
+ */
+export const KEEPS_STOPPED = `NOT (a.kind IN (${words(DIFFERENCES)}) AND EXISTS (SELECT FROM instruction i
+    WHERE i.employer_id = a.employer_id AND i.id = a.instruction_id
+      AND (i.planned_instruction_id = a.subject_id OR i.status IN (${words(INSTRUCTION_UNSENT)}))))`;
 
 /** Opens an attention, unless the same one is open already. */
 export async function raise(tx: EmployerTransaction, alarm: Alarm): Promise<void> {

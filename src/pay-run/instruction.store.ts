@@ -9,6 +9,7 @@ import {
   InstructionStatus,
   isInstructionLive,
 } from '../domain/instruction';
+import { keepDifference } from './difference';
 import { Actor, appendHistory } from './history';
 import { Instruction, PlannedInstruction } from './instruction.entity';
 import { closeOpenAdds } from './open-adds';
@@ -146,11 +147,13 @@ export async function endUnsubmitted(
   if (instruction.status === 'PLANNED') {
     await moveInstruction(tx, instruction, 'CANCELLED', actor, {}, reason);
   } else {
+    const planned = await planOf(tx, instruction);
     await closeOpenAdds(tx, instruction);
     await moveInstruction(tx, instruction, 'ABANDONED', actor, {}, reason);
+    await keepDifference(tx, instruction, planned);
     await movePaymentSet(tx, {
       payRunId: instruction.payRunId,
-      planned: await planOf(tx, instruction),
+      planned,
       from: 'AT_BANK',
       to: 'APPROVED',
       actor,

@@ -5,6 +5,7 @@ import { InstructionStatus } from '../domain/instruction';
 import { isPayRunFinal } from '../domain/pay-run';
 import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
+import { KEEPS_STOPPED } from './attention.store';
 import { repaysForgotten } from './forgotten-pay';
 import { lapseOnceClear } from './lapse';
 import { PayRun } from './pay-run.entity';
@@ -45,8 +46,8 @@ export async function stopRun(tx: EmployerTransaction, run: PayRun, reason: stri
 export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<void> {
   if (run.stoppedAt === null) throw new DomainError('NOT_STOPPED', 'The run is not stopped.');
   const open = await tx.query<{ id: string }>(
-    `SELECT id FROM attention
-     WHERE employer_id = $1 AND pay_run_id = $2 AND resolved_at IS NULL AND kind = ANY ($3) ORDER BY kind, id`,
+    `SELECT a.id FROM attention a WHERE a.employer_id = $1 AND a.pay_run_id = $2 AND a.resolved_at IS NULL
+       AND a.kind = ANY ($3) AND ${KEEPS_STOPPED} ORDER BY a.kind, a.id`,
     [tx.employerId, run.id, DECIDED_BY_RESUMING],
   );
   if (open.length > 0) {

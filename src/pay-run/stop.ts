@@ -9,7 +9,15 @@ import { EmployerAccount } from '../employer/employer.entity';
 import { STOPS_EMPLOYER, STOPS_EVERYTHING } from '../employer/stopping-kinds';
 import { showId } from '../http/prefixed-id';
 import { Attention } from './attention.entity';
-import { aboutInstruction, Alarm, isDecided, raise, raiseNaming, raiseUndecided } from './attention.store';
+import {
+  aboutInstruction,
+  Alarm,
+  isDecided,
+  KEEPS_STOPPED,
+  raise,
+  raiseNaming,
+  raiseUndecided,
+} from './attention.store';
 import { ATTENTION_WORDS, AttentionAction, AttentionKind } from './attention-words';
 import { repaysForgotten } from './forgotten-pay';
 import { Instruction, PlannedInstruction } from './instruction.entity';
@@ -418,7 +426,7 @@ async function resumeEverythingAfter(
   );
 }
 
-/** The kind of an open attention among `kinds`, of one run or of the whole employer, other than one. */
+/** The kind of an open attention among `kinds` that keeps one run stopped, or the whole employer, other than one. */
 async function openBeside(
   tx: EmployerTransaction,
   attentionId: string | undefined,
@@ -426,8 +434,9 @@ async function openBeside(
   payRunId?: string | null,
 ): Promise<AttentionKind | undefined> {
   const [other] = await tx.query<{ kind: AttentionKind }>(
-    `SELECT kind FROM attention WHERE employer_id = $1 AND id IS DISTINCT FROM $2::uuid AND resolved_at IS NULL AND kind = ANY ($3)
-       AND ($4::uuid IS NULL OR pay_run_id = $4) ORDER BY id LIMIT 1`,
+    `SELECT a.kind FROM attention a
+     WHERE a.employer_id = $1 AND a.id IS DISTINCT FROM $2::uuid AND a.resolved_at IS NULL AND a.kind = ANY ($3)
+       AND ($4::uuid IS NULL OR a.pay_run_id = $4) AND ${KEEPS_STOPPED} ORDER BY a.id LIMIT 1`,
     [tx.employerId, attentionId ?? null, kinds, payRunId ?? null],
   );
   return other?.kind;

@@ -9,6 +9,7 @@ import { textOfFirstFew } from '../domain/first-few';
 import { showId } from '../http/prefixed-id';
 import { aboutInstruction, clearAttempt, raise } from '../pay-run/attention.store';
 import { SUBMITTED_OR_NOT, WAS_IT_SUBMITTED } from '../pay-run/attention-words';
+import { askOfDifference } from '../pay-run/difference';
 import { Instruction } from '../pay-run/instruction.entity';
 import { endUnsubmitted, lockInstruction, planAttempt } from '../pay-run/instruction.store';
 import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
@@ -62,20 +63,27 @@ export class Abandonment {
     await this.database.inEmployer(claim.employerId, async (tx) => {
       const run = await lockRun(tx, work.run.id);
       const instruction = await assertUnchanged(tx, claim, work);
-      const isForeign = reading.foreign !== undefined;
-      await raise(tx, {
-        kind: isForeign ? 'FOREIGN_RECORD' : 'ECHO_MISMATCH',
-        ...aboutInstruction(work.instruction, work.planned),
-        happened: `The instruction at the bank is not what was approved: ${reading.why}.`,
-        ...(isForeign && { certain: FOREIGN_BEFORE_SUBMIT }),
-        ...(run.status === 'SUBMITTING' && { certain: STOPPED_IN_MID_RUN }),
-      });
-      if (run.status === 'SUBMITTING')
-        await stopRunByService(tx, run.id, `an instruction differed from what was approved: ${reading.why}`);
       await this.abandon(tx, work, { run, instruction }, reading.why);
+      await this.tellOfDifferent(tx, work, run, reading);
     });
     crashPoint('build.abandoned');
     return 'never';
+  }
+
+  private async tellOfDifferent(
+    tx: EmployerTransaction,
+    { instruction, planned }: Work,
+    run: PayRun,
+    { foreign, why }: ReadBack & { kind: 'different' },
+  ): Promise<void> {
+    const kind = foreign === undefined ? 'ECHO_MISMATCH' : 'FOREIGN_RECORD';
+    const happened = `The instruction at the bank is not what was approved: ${why}.`;
+    const alarm = { kind, ...aboutInstruction(instruction, planned), happened } as const;
+    if (run.status === 'SUBMITTING') {
+      await stopRunByService(tx, run.id, `an instruction differed from what was approved: ${why}`);
+      await raise(tx, { ...alarm, certain: STOPPED_IN_MID_RUN });
+    } else if (foreign === undefined) await askOfDifference(tx, instruction, planned, happened);
+    else await raise(tx, { ...alarm, subjectId: planned.id, certain: FOREIGN_BEFORE_SUBMIT });
   }
 
   private async abandon(

@@ -6,6 +6,7 @@ import { EmployerTransaction, Statement } from '../database/database';
 import type { Claim } from '../database/leases';
 import { aboutInstruction, Alarm, raise } from '../pay-run/attention.store';
 import { ECHO_IN_BUILDING, REFUSED_ALONE } from '../pay-run/attention-words';
+import { isDifferenceTold } from '../pay-run/difference';
 import { AddOutcome } from '../pay-run/instruction.entity';
 import { lockInstruction } from '../pay-run/instruction.store';
 import { saidIn, whyOf } from './call-record';
@@ -175,7 +176,7 @@ async function raiseOf(tx: EmployerTransaction, work: Work, told: readonly Recor
     if (one.outcome === 'REFUSED') {
       const happened = `The bank refused the payment of row ${one.row.rowNo}: ${one.why ?? 'no reason was given'}`;
       await raiseRefused(tx, work, one.row, { happened, bankWords: one.bankWords });
-    } else await raiseEcho(tx, work, one.why ?? '');
+    } else await raiseEcho(tx, work, one);
   }
 }
 
@@ -197,11 +198,13 @@ export function raiseRefused(
   });
 }
 
-function raiseEcho(tx: EmployerTransaction, work: Work, why: string): Promise<void> {
-  return raise(tx, {
+async function raiseEcho(tx: EmployerTransaction, work: Work, { row, why = '' }: Recorded): Promise<void> {
+  const happened = `The bank's answer to the payment of row ${row.rowNo} was not what was sent (${why}).`;
+  if (await isDifferenceTold(tx, work.planned, happened)) return;
+  await raise(tx, {
     kind: 'ECHO_MISMATCH',
     ...aboutInstruction(work.instruction, work.planned),
-    happened: `The bank's answer to an added payment was not what was sent (${why}).`,
+    happened,
     certain: ECHO_IN_BUILDING,
   });
 }

@@ -162,6 +162,7 @@ export class RunWorker {
   private async submitted(tx: EmployerTransaction, run: PayRun): Promise<WakeIn> {
     if (await everyInstructionIs(tx, run, INSTRUCTION_SENT)) {
       await moveRun(tx, run, 'FOLLOWING', 'service');
+      await clear(tx, ['REPLACED_PAYMENT_MOVED'], run.id, 'nothing of the run is sent any more');
       await closeReleased(tx);
       return 0;
     }

@@ -292,6 +292,43 @@ describe('an instruction that differs from what was approved', () => {
     },
   );
 
+  it('is one question of all its attempts, asked again only where it differs otherwise, and outlives its run', async () => {
+    const variants = { linkReads: 'allowed', omitFromLists: [] } as const;
+    payroll = await Payroll.start({ settings: { REBUILD_LIMIT: '3' }, sandbox: { variants } });
+    await changed('iban');
+    const id = await payroll.paid(payFile(payRows(2)));
+    const differences = async () =>
+      (await payroll.attention()).filter(({ kind }) => kind === 'ECHO_MISMATCH');
+    /** Has it built once more, which is once too often, by a bank that shows one field otherwise. */
+    const builtAgain = async (field: string) => {
+      await payroll.clearFaults();
+      await changed(field);
+      const limit = await payroll.askedAbout(id, 'REBUILD_LIMIT');
+      expect((await decide(limit, 'TRY_AGAIN')).status).toBe(200);
+      await payroll.askedAbout(id, 'REBUILD_LIMIT');
+    };
+    await payroll.askedAbout(id, 'REBUILD_LIMIT');
+    expect(await differences()).toMatchObject([
+      { happened: expect.stringMatching(/: row \d differs in iban\.$/) },
+    ]);
+    await builtAgain('amount');
+    const path = await payroll.askedAbout(id, 'ECHO_MISMATCH');
+    expect((await asked(path)).happened).toMatch(/ differs in iban\. .* differs in amount\.$/);
+    expect((await decide(path, 'RESUME')).status).toBe(200);
+    await builtAgain('iban');
+    await builtAgain('amount');
+    expect(await kinds()).toEqual(['REBUILD_LIMIT']);
+    await builtAgain('currency');
+    const cancelled = payroll.path(`/pay-runs/${id}/cancellation`);
+    expect((await payroll.as('preparer').post(cancelled, { reason: 'paid in another way' })).status).toBe(
+      200,
+    );
+    await payroll.until(id, ['CANCELLED'], 20_000);
+    expect(await differences()).toMatchObject([
+      { happened: expect.stringMatching(/: row \d differs in currency\.$/) },
+    ]);
+  });
+
   it('is asked about once where only names differ, and is paid all the same', async () => {
     const variants = { linkReads: 'allowed', omitFromLists: [] } as const;
     payroll = await Payroll.start({ rowsPerInstruction: 2, sandbox: { variants } });

@@ -708,6 +708,27 @@ describe('a payment that moves at the bank after all', () => {
     expect(await payroll.timesPaid(rows)).toEqual([1, 1]);
   });
 
+  it('after the run gate, and its cut-off passes: nobody is asked any more to let it go on', async () => {
+    const rows = payRows(2);
+    const { bankInstructionId, id } = await voidByLetter(rows);
+    const made = await successorOf(id);
+    await payroll.stopPastTheGate();
+    await payroll.approve(made.data);
+    await payroll.until(made.data.id, ['SUBMITTING'], 15_000);
+    await payroll.submitAtBank(bankInstructionId);
+    await payroll.letRunsGoOn();
+    await payroll.askedAbout(made.data.id, 'REPLACED_PAYMENT_MOVED');
+    payroll.clock.set(new Date(`${payroll.executionDate()}T23:59:30Z`));
+    await eventually(async () => {
+      await payroll.wakeAll();
+      return (await payroll.run(made.data.id)).status === 'FAILED';
+    }, 30_000);
+    const asked = (await payroll.attention()).filter(({ payRunId }) => payRunId === made.data.id);
+    expect(asked.map(({ kind }) => kind)).toEqual(['STALE_DATE']);
+    expect(await reportOf(made.data.id)).toMatchObject({ explained: true, openDoubts: [] });
+    expect(await payroll.timesPaid(rows)).toEqual([1, 1]);
+  });
+
   it('after the successor was submitted: everything stops, and not again once that was decided', async () => {
     const rows = payRows(2);
     const { id, bankInstructionId, made } = await paidInstead(rows);

@@ -9,7 +9,7 @@ import { clear, raise } from '../../src/pay-run/attention.store';
 import { Attention } from '../../src/pay-run/attention.entity';
 import type { AttentionKind } from '../../src/pay-run/attention-words';
 import { Instruction, PlannedInstruction } from '../../src/pay-run/instruction.entity';
-import { stopRun } from '../../src/pay-run/kill-switch';
+import { resumeRun, stopRun } from '../../src/pay-run/kill-switch';
 import { lockRun } from '../../src/pay-run/pay-run.store';
 import {
   groupsDiffer,
@@ -25,7 +25,7 @@ import { Finding, inRuns, Invariant } from '../../src/reconciliation/invariant';
 import { tellOfForeign } from '../../src/settlement/follow-alarms';
 import { reportTampering } from '../../src/submission/tampering';
 import { APPROVER, idsOf, PREPARER } from '../database/two-employers';
-import { isLockAwaited, select, TestDatabase } from '../support/database';
+import { execute, isLockAwaited, select, TestDatabase } from '../support/database';
 import { eventually } from '../support/eventually';
 import { NothingAsked, nothingAsked } from './nothing-asked';
 
@@ -467,6 +467,30 @@ describe('a stopped run', () => {
     );
     await decided('ECHO_MISMATCH');
     expect(await stoppedRun()).toBe('a look first');
+  });
+
+  it.each<[string, string, string, string]>([
+    ['goes on', 'differed before its run was submitted', ours.planned[1], 'ABANDONED'],
+    ['goes on', 'is answered otherwise than it was sent, while it is built', ours.instruction[1], 'BUILDING'],
+    ['stays stopped', 'differed while its run was submitted', ours.instruction[1], 'ABANDONED'],
+  ])('%s while it is asked how an instruction %s', async (then, _what, subjectId, status) => {
+    await stopByService();
+    await execute(
+      server.superuserUrl,
+      `SET session_replication_role = replica; UPDATE instruction SET status = '${status}' WHERE id = '${ours.instruction[1]}'`,
+    );
+    const about = { subjectId, payRunId: ours.run, instructionId: ours.instruction[1] };
+    await database.inEmployer(ours.employer, (tx) =>
+      raise(tx, { ...about, kind: 'ECHO_MISMATCH', happened: 'row 3 differs in iban' }),
+    );
+    await decided('ECHO_MISMATCH');
+    expect(await stoppedRun()).toBe(then === 'goes on' ? 'runs' : 'an echo differed');
+    await stopByPerson('a look first').catch(() => undefined);
+    const resuming = database.inEmployer(ours.employer, async (tx) =>
+      resumeRun(tx, await lockRun(tx, ours.run)),
+    );
+    if (then === 'goes on') await resuming;
+    else await expect(resuming).rejects.toMatchObject({ code: 'ATTENTION_DECIDES' });
   });
 
   it("stays stopped where a person made the service's stop their own", async () => {

@@ -303,8 +303,9 @@ describe('an hour before it would be too late', () => {
     expect(await look()).toMatchObject([{ kind }, { happened: expect.stringMatching(TOLD) }]);
   });
 
-  it('they hear nothing while it is asked whether to build once more what was given up too often', async () => {
-    await asked('REBUILD_LIMIT', 'it was given up three times');
+  /** It is asked about a planned instruction whose last attempt was given up. */
+  const askedOfPlan = async (kind: string, happened: string) => {
+    await asked(kind, happened);
     await execute(
       store.superuserUrl,
       `SET session_replication_role = replica;
@@ -313,8 +314,20 @@ describe('an hour before it would be too late', () => {
        UPDATE attention SET instruction_id = instruction.id, subject_id = instruction.planned_instruction_id
          FROM instruction`,
     );
+  };
+
+  it('they hear nothing while it is asked whether to build once more what was given up too often', async () => {
+    await askedOfPlan('REBUILD_LIMIT', 'it was given up three times');
     expect(await kinds()).toEqual(['REBUILD_LIMIT']);
   });
+
+  it.each(['ECHO_MISMATCH', 'FOREIGN_RECORD'])(
+    'they hear of a run of which nothing is asked but how its attempts differed (%s)',
+    async (kind) => {
+      await askedOfPlan(kind, 'row 3 differs in iban');
+      expect(await look()).toMatchObject([{ kind }, { happened: expect.stringMatching(TOLD) }]);
+    },
+  );
 
   it('they hear nothing while it is asked how what is being built differs', async () => {
     await asked('ECHO_MISMATCH', 'a name differs');
