@@ -76,6 +76,7 @@ export class RunGate {
     const replaced = await this.replaced.of(run);
     const { computed, tampered } = await this.readRun(run);
     // Last: what the bank holds for others after this read may not count as reserved any more, and not as taken yet.
+    const balanceAskedAt = this.clock.now();
     const atBank = account.reads.includes('BALANCE')
       ? await this.gateway.getAccount(account.bankAccountId)
       : undefined;
@@ -100,7 +101,7 @@ export class RunGate {
         return 0;
       }
       if (!(await this.funded(tx, claim, now, account.bankStatus, atBank))) return TRY_AGAIN_MS;
-      await this.open(tx, now, atBank?.balanceMinor, balanceReadAt);
+      await this.open(tx, now, { balanceBeforeMinor: atBank?.balanceMinor, balanceAskedAt, balanceReadAt });
       return 0;
     });
     crashPoint('gate.passed');
@@ -247,18 +248,15 @@ export class RunGate {
   private async open(
     tx: EmployerTransaction,
     run: PayRun,
-    balanceMinor: bigint | undefined,
-    balanceReadAt: Date,
+    read: { balanceBeforeMinor: bigint | undefined; balanceAskedAt: Date; balanceReadAt: Date },
   ): Promise<void> {
     await moveRun(tx, run, 'SUBMITTING', 'service');
     await clear(tx, ['CONTRACT_DRIFT'], run.id, 'a later read followed the interface');
     // It says that nothing of the run is submitted.
     await clear(tx, ['DUE_BUT_WAITING'], run.id, 'the run passed its gate');
     await clearPaidAlready(tx, run.id);
-    if (balanceMinor !== undefined) {
-      const read = { balanceBeforeMinor: balanceMinor, balanceReadAt };
+    if (read.balanceBeforeMinor !== undefined)
       await tx.manager.update(PayRun, { employerId: tx.employerId, id: run.id }, read);
-    }
     const instructions = await tx.manager.findBy(Instruction, {
       employerId: tx.employerId,
       payRunId: run.id,
