@@ -24,8 +24,6 @@ const PAID_WITHIN_MS = 45_000;
 /** A gate that nobody held shut would have been tried again by then. */
 const WOULD_HAVE_GONE_ON_MS = 1_000;
 const LOOKED_AT_WITHIN_MS = 10_000;
-/** A run whose gate comes sooner after the end of another is not compared: longer than a balance may be old. */
-const APART_MS = 25_000;
 
 /** What befalls the read of the balance: at the gate of a run, and when it is compared after the end. */
 export function balanceTrials(): Trial[] {
@@ -66,7 +64,6 @@ function afterTheEnd(kind: string): Trial {
     ...trialOf(`${operation} ${kind} after the end`),
     expects: [],
     meet: async (stand, rows) => {
-      await sleep(APART_MS);
       const aimed = aim(stand, operation, kind, 'following');
       const id = await stand.pay(rows);
       await stand.untilStruck();

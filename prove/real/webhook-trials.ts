@@ -170,7 +170,7 @@ async function threeWeeksLater({ payroll }: Stand): Promise<void> {
     payroll.database.superuserUrl,
     `SET session_replication_role = replica;
      UPDATE instruction SET ${['created_at', 'submitted_at', 'closed_at'].map(back).join(', ')};
-     UPDATE pay_run SET ${back('balance_read_at')}`,
+     UPDATE pay_run SET ${['balance_asked_at', 'balance_read_at'].map(back).join(', ')}`,
   );
 }
 

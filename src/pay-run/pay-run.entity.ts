@@ -27,8 +27,10 @@ export class PayRun {
   @Column('text', { nullable: true }) stoppedReason!: string | null;
   /** Why the approval cannot be used any more; set until every instruction has ended and the run is READY again. */
   @Column('text', { nullable: true }) lapseReason!: string | null;
-  /** What the account had at the run gate, and when that was read; null again once it was compared. */
+  /** What the account had at the run gate, when that was asked for and when answered; null again once it was compared. */
   @Column('bigint', { transformer: bigintColumn, nullable: true }) balanceBeforeMinor!: bigint | null;
+  /** Null also of a run whose balance was read before this was kept. */
+  @Column('timestamptz', { nullable: true }) balanceAskedAt!: Date | null;
   @Column('timestamptz', { nullable: true }) balanceReadAt!: Date | null;
   @Column('bigint', { transformer: bigintColumn }) revision!: bigint;
   @Column('uuid') createdBy!: string;

@@ -5,6 +5,7 @@ import { isAccessRefused, isBankError, NotFound } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
+import { shownWithinMs } from '../config/shown-within';
 import { queryByHash } from '../database/by-hash';
 import { BackgroundDatabase } from '../database/background-database';
 import type { EmployerTransaction } from '../database/database';
@@ -43,7 +44,8 @@ export class BalanceLook {
    * Looks where the instruction is the last of its run to end, and ended so long ago that a late submit may have shown.
    * Answers whether the balance could not be read for now, and is worth another look soon, before the last.
    * No look is the last while the account lacks something and charges may be unknown of what ended, but after some days;
-   * nor while the bank may still execute what people declared not executed of a run that paid nothing else.
+   * nor while the bank may still execute what people declared not executed of a run that paid nothing else; nor at any
+   * time one that may not show yet what ended just before it.
    */
   async at(claim: Claim, followed: Followed): Promise<boolean> {
     const { instruction, run, account } = followed;
@@ -51,7 +53,7 @@ export class BalanceLook {
     if (beforeMinor === null || balanceReadAt === null) return false;
     const look = await this.lookAt(claim, followed);
     if (look === 'early') return false;
-    const shownFrom = this.shownFrom(balanceReadAt);
+    const shownFrom = this.shownFrom(run.balanceAskedAt, balanceReadAt);
     const { againMs } = watchOf(this.config);
     const comparison = { ...followed, shownFrom, againMs };
     const since = await this.database.inEmployer(claim.employerId, (tx) => takenSince(tx, comparison));
@@ -76,7 +78,7 @@ export class BalanceLook {
       lacksDeclared(run.id, paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor, taken);
     const mayComeBack = found === 'not-yet' && isOwn;
     const again = isOwn ? taken : [];
-    const isLast = look !== 'daily' && (isKnown || isEven || look === 'over');
+    const isLast = look !== 'daily' && isShown && (isKnown || isEven || look === 'over');
     if (again.length === 0 && (look === 'repeated' || !(isLast || isEven || mayComeBack))) return false;
     if (mayComeBack && !this.shouldBeBack(run, paid)) return false;
     await this.database.inEmployer(claim.employerId, async (tx) => {
@@ -109,10 +111,10 @@ export class BalanceLook {
     return last?.id === instruction.id ? declaredLookAt(last, nowMs, watch) : 'early';
   }
 
-  /** What ended before that is in a balance whose answer came at `readAt`; it may be as old as a read and its request. */
-  private shownFrom(readAt: Date): Date {
-    const { BANK_LAG_BOUND_MS, BANK_TIMEOUT_MS } = this.config;
-    return new Date(readAt.getTime() - BANK_LAG_BOUND_MS - BANK_TIMEOUT_MS);
+  /** What ended before that is in a balance that was asked for, and answered, then. */
+  private shownFrom(askedAt: Date | null, readAt: Date): Date {
+    if (askedAt === null) return new Date(readAt.getTime() - shownWithinMs(this.config));
+    return new Date(askedAt.getTime() - this.config.BANK_LAG_BOUND_MS);
   }
 
   /** Two banking days after its date, and after the last payment ended whose money may come back. */
@@ -152,7 +154,8 @@ const TOLD = 'the balance of the account tells what it lost';
 
 async function lookNoMore(tx: EmployerTransaction, run: PayRun): Promise<void> {
   await tx.query(
-    `UPDATE pay_run SET balance_before_minor = NULL, balance_read_at = NULL WHERE employer_id = $1 AND id = $2`,
+    `UPDATE pay_run SET balance_before_minor = NULL, balance_asked_at = NULL, balance_read_at = NULL
+     WHERE employer_id = $1 AND id = $2`,
     [tx.employerId, run.id],
   );
 }

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type BankInstruction, type BankPayment, namesItsInstruction } from '../bank/records';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
+import { shownWithinMs } from '../config/shown-within';
 import type { EmployerTransaction } from '../database/database';
 import type { ShownBy } from '../employer/instruction-at-bank';
 import { clear } from '../pay-run/attention.store';
@@ -68,9 +69,8 @@ export class TotalsCheck {
 
   /** Whether a read may show what was before that, as lately as it was. */
   private mayBeOlderThan(closedAt: Date | null): boolean {
-    const { BANK_LAG_BOUND_MS, BANK_TIMEOUT_MS } = this.config;
     const agoMs = this.clock.now().getTime() - (closedAt?.getTime() ?? 0);
-    return agoMs < BANK_LAG_BOUND_MS + BANK_TIMEOUT_MS;
+    return agoMs < shownWithinMs(this.config);
   }
 }
 

@@ -5,6 +5,7 @@ import { isBankError } from '../bank/errors';
 import { Clock } from '../config/clock';
 import { describeError } from '../config/describe-error';
 import { CONFIG, Config } from '../config/env';
+import { shownWithinMs } from '../config/shown-within';
 import { Database, EmployerTransaction } from '../database/database';
 import { lockRestores, recordRestore, RestoreGuard, untoldRestores } from '../database/restore-guard';
 import { employerIds } from '../database/worker-ids';
@@ -182,7 +183,6 @@ export class Restores {
 
   /** Restores that somebody is still stopped for; young ones wait for what was under way. */
   private pending(): Promise<Pending[]> {
-    const youngMs = this.config.BANK_TIMEOUT_MS + this.config.BANK_LAG_BOUND_MS;
     return this.database.outsideEmployers(async (tx) => {
       const stops = await tx.query<{
         id: string;
@@ -196,7 +196,7 @@ export class Restores {
          WHERE s.kind = 'RESTORED' AND s.lifted_at IS NULL AND r.told_at IS NOT NULL
            AND r.noticed_at < clock_timestamp() - make_interval(secs => $1::double precision / 1000)
          GROUP BY r.id ORDER BY r.noticed_at`,
-        [youngMs],
+        [shownWithinMs(this.config)],
       );
       return stops.map(({ id, what, until, at, employers }) => ({
         id,

@@ -73,9 +73,12 @@ export class RunGate {
       });
       return TRY_AGAIN_MS;
     }
+    const shownInMs = await this.shownInMs(run, account);
+    if (shownInMs > 0) return shownInMs;
     const replaced = await this.replaced.of(run);
     const { computed, tampered } = await this.readRun(run);
     // Last: what the bank holds for others after this read may not count as reserved any more, and not as taken yet.
+    const balanceAskedAt = this.clock.now();
     const atBank = account.reads.includes('BALANCE')
       ? await this.gateway.getAccount(account.bankAccountId)
       : undefined;
@@ -100,11 +103,40 @@ export class RunGate {
         return 0;
       }
       if (!(await this.funded(tx, claim, now, account.bankStatus, atBank))) return TRY_AGAIN_MS;
-      await this.open(tx, now, atBank?.balanceMinor, balanceReadAt);
+      await this.open(tx, now, { balanceBeforeMinor: atBank?.balanceMinor, balanceAskedAt, balanceReadAt });
       return 0;
     });
     crashPoint('gate.passed');
     return wakeIn;
+  }
+
+  /**
+   * For how long the balance may still be from before the last run of the account ended: what one begins with that can be
+   * so old is not compared after its own end. Not where another is under way, nor past the last moment for its submits.
+   */
+  private async shownInMs(run: PayRun, account: EmployerAccount): Promise<number> {
+    if (!account.reads.includes('BALANCE')) return 0;
+    const nowMs = this.clock.now().getTime();
+    const shownTo = new Date(nowMs - this.config.BANK_LAG_BOUND_MS);
+    return this.database.inEmployer(run.employerId, async (tx) => {
+      const [others] = await tx.query<{ ended_at: Date | null; under_way: boolean | null }>(
+        `SELECT max(i.closed_at) AS ended_at, bool_or(i.status <> 'CLOSED') AS under_way
+         FROM pay_run r JOIN instruction i ON i.employer_id = r.employer_id AND i.pay_run_id = r.id
+         WHERE r.employer_id = $1 AND r.account_id = $2 AND r.id <> $3
+           AND (i.status IN ('SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMITTED')
+             OR i.status = 'CLOSED' AND i.closed_at >= $4)`,
+        [tx.employerId, run.accountId, run.id, shownTo],
+      );
+      if (!others?.ended_at || others.under_way) return 0;
+      const waitMs = others.ended_at.getTime() - shownTo.getTime() + 1;
+      return nowMs + waitMs < (await this.submitsBegin(tx, run)) ? waitMs : 0;
+    });
+  }
+
+  /** When the submits of a run have to begin, in milliseconds, to end before the cut-off. */
+  private async submitsBegin(tx: EmployerTransaction, run: PayRun): Promise<number> {
+    const { ms } = await expectedSubmits(tx, run, this.config);
+    return sendingCloses(run.executionDate, bankHours(this.config)).getTime() - ms;
   }
 
   /** The root hash computed from the rows themselves, and the parts whose rows are not those approved. */
@@ -232,9 +264,7 @@ export class RunGate {
 
   /** When its people are asked once more, before it is too late to let it go on; undefined before that. */
   private async lastCall(tx: EmployerTransaction, run: PayRun): Promise<Date | undefined> {
-    const { ms } = await expectedSubmits(tx, run, this.config);
-    const closes = sendingCloses(run.executionDate, bankHours(this.config)).getTime();
-    const agoMs = this.clock.now().getTime() - (closes - ms - LAST_CALL_MS);
+    const agoMs = this.clock.now().getTime() - ((await this.submitsBegin(tx, run)) - LAST_CALL_MS);
     if (agoMs < 0) return undefined;
     // Decisions bear the time of the database.
     const [row] = await tx.query<{ at: Date }>(
@@ -247,18 +277,15 @@ export class RunGate {
   private async open(
     tx: EmployerTransaction,
     run: PayRun,
-    balanceMinor: bigint | undefined,
-    balanceReadAt: Date,
+    read: { balanceBeforeMinor: bigint | undefined; balanceAskedAt: Date; balanceReadAt: Date },
   ): Promise<void> {
     await moveRun(tx, run, 'SUBMITTING', 'service');
     await clear(tx, ['CONTRACT_DRIFT'], run.id, 'a later read followed the interface');
     // It says that nothing of the run is submitted.
     await clear(tx, ['DUE_BUT_WAITING'], run.id, 'the run passed its gate');
     await clearPaidAlready(tx, run.id);
-    if (balanceMinor !== undefined) {
-      const read = { balanceBeforeMinor: balanceMinor, balanceReadAt };
+    if (read.balanceBeforeMinor !== undefined)
       await tx.manager.update(PayRun, { employerId: tx.employerId, id: run.id }, read);
-    }
     const instructions = await tx.manager.findBy(Instruction, {
       employerId: tx.employerId,
       payRunId: run.id,

@@ -159,6 +159,27 @@ describe('a submit that the bank executes a second time, which shows in the bala
     expect(await payroll.attention()).toMatchObject([{ kind: 'TOTAL_MISMATCH_AFTER_SUBMIT', payRunId: id }]);
   });
 
+  it('is found out, too, of a run right after the end of another from its account, which was debited otherwise since', async () => {
+    await payroll.close();
+    payroll = await Payroll.start({
+      // However long an answer might take: it shows what ended longer before it was asked for than a read can be old.
+      settings: { BANK_LAG_BOUND_MS: '1000', BANK_TIMEOUT_MS: '25000' },
+      sandbox: { variants: { secondSubmit: 'executed' } },
+    });
+    const other = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(other, ['SETTLED'], 60_000);
+    await payroll.restsForADay();
+    const fee = { accountId: ACCOUNT, type: 'FEE', amountMinor: '999' };
+    await axios.post(`${payroll.bank.url}/sandbox/postings`, fee);
+    await payroll.fault({ operation: 'submit', kind: 'doubled', nth: 1 });
+    const rows = payRows(3, 50);
+    const id = await payroll.paid(payFile(rows), { kindOfPay: 'BONUS' });
+    await payroll.until(id, ['SETTLED'], 60_000);
+    await payroll.restsForADay();
+    expect(await payroll.timesPaid(rows)).toEqual([2, 2, 2]);
+    expect(await payroll.attention()).toMatchObject([{ kind: 'TOTAL_MISMATCH_AFTER_SUBMIT', payRunId: id }]);
+  });
+
   const follow = () =>
     execute(
       payroll.database.superuserUrl,

@@ -24,8 +24,9 @@ let source: DataSource;
 let lateness: Lateness;
 let employerId: string;
 const runIds: string[] = [];
-/** How old a read at the bank can be. */
+/** How old a read at the bank can be, and how long it may take. */
 let lagMs = 0;
+let timeoutMs = 0;
 const sql = (statement: string) =>
   execute(payroll.database.superuserUrl, `SET session_replication_role = replica; ${statement}`);
 const asked = async () =>
@@ -95,7 +96,7 @@ async function look(
   const looks = new BalanceLook(database, gateway, lateness, payroll.clock, {
     SUBMIT_DOUBT_MS: 0,
     BANK_LAG_BOUND_MS: lagMs,
-    BANK_TIMEOUT_MS: 0,
+    BANK_TIMEOUT_MS: timeoutMs,
   });
   expect(await looks.at(claim, followed)).toBe(false);
 }
@@ -594,18 +595,21 @@ describe('a run whose balance was read soon after another ended, paid from the s
   beforeAll(() => settled(2, 10));
   beforeEach(async () => {
     lagMs = 5_000;
+    timeoutMs = 30_000;
     payroll.clock.offsetMs = DAY_MS;
-    await sql(`DELETE FROM attention; UPDATE pay_run SET balance_before_minor = 10000000, balance_read_at =
-      (SELECT min(submitted_at) - interval '1 ms' FROM instruction WHERE pay_run_id = '${runIds[1]}')`);
+    const readAt = `(SELECT min(submitted_at) - interval '1 ms' FROM instruction WHERE pay_run_id = '${runIds[1]}')`;
+    await sql(`DELETE FROM attention; UPDATE pay_run SET balance_before_minor = 10000000,
+      balance_read_at = ${readAt}, balance_asked_at = ${readAt} - interval '20 seconds'`);
   });
   afterEach(() => {
     lagMs = 0;
+    timeoutMs = 0;
   });
   afterAll(close);
 
-  const ended = (before: string) =>
+  const ended = (before: string, what: 'asked' | 'read' = 'asked') =>
     sql(`UPDATE instruction SET submitted_at = submitted_at - interval '1 hour',
-        closed_at = (SELECT balance_read_at FROM pay_run WHERE id = '${runIds[1]}') - interval '${before}'
+        closed_at = (SELECT balance_${what}_at FROM pay_run WHERE id = '${runIds[1]}') - interval '${before}'
       WHERE pay_run_id = '${runIds[0]}'`);
 
   it('is not asked about where it lacks what that took: the balance may be from before its end', async () => {
@@ -614,10 +618,21 @@ describe('a run whose balance was read soon after another ended, paid from the s
     expect(await asked()).toEqual([]);
   });
 
-  it('is asked about where that ended longer before than a balance can be old', async () => {
+  it('is asked about where that ended longer before it was asked for than a balance can be old', async () => {
     await ended('6 seconds');
     await look(2n * PAID, undefined, 1);
     expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
+  });
+
+  it('is asked about, where nobody knows when it was asked for, as if its answer had taken its time', async () => {
+    await sql('UPDATE pay_run SET balance_asked_at = NULL');
+    const found = [];
+    for (const before of ['34 seconds', '36 seconds']) {
+      await ended(before, 'read');
+      await look(2n * PAID, undefined, 1);
+      found.push(await asked());
+    }
+    expect(found).toEqual([[], ['TOTAL_MISMATCH_AFTER_SUBMIT']]);
   });
 
   it('says nothing where another employer, which paid from the account, detached it so soon before', async () => {
@@ -625,7 +640,7 @@ describe('a run whose balance was read soon after another ended, paid from the s
     await sql(`
       INSERT INTO employer_account
         SELECT (jsonb_populate_record(a, jsonb_build_object('id', gen_random_uuid(), 'employer_id', gen_random_uuid(),
-          'detached_at', (SELECT balance_read_at - interval '4 seconds' FROM pay_run WHERE id = '${runIds[1]}')))).*
+          'detached_at', (SELECT balance_asked_at - interval '4 seconds' FROM pay_run WHERE id = '${runIds[1]}')))).*
         FROM employer_account a LIMIT 1`);
     await look(2n * PAID, undefined, 1);
     expect(await asked()).toEqual([]);
@@ -638,19 +653,28 @@ describe('a run that was executed twice, whose account is looked at soon after a
   beforeAll(() => settled(2, 10));
   afterAll(close);
 
-  it('is asked about by a later look, where that may show what was before that end', async () => {
-    lagMs = 60_000;
-    payroll.clock.offsetMs = 1.5 * DAY_MS;
-    await sql(`
-      UPDATE pay_run SET balance_read_at = '2020-01-01';
-      UPDATE instruction SET closed_at = closed_at + interval '1 day 12 hours' WHERE pay_run_id = '${runIds[1]}'`);
-    await look(2n * PAID, undefined, 0, false);
-    const found = [await asked()];
-    payroll.clock.offsetMs = 2.5 * DAY_MS;
-    await look(3n * PAID);
-    lagMs = 0;
-    expect([...found, await asked()]).toEqual([[], ['TOTAL_MISMATCH_AFTER_SUBMIT']]);
-  });
+  it.each([1.5, 3.5])(
+    'is asked about by the look after one %d days after its end, which may show what was before the other ended',
+    async (days) => {
+      const endedLater = (by: number) =>
+        sql(
+          `UPDATE instruction SET closed_at = closed_at + interval '${by * 24} hours' WHERE pay_run_id = '${runIds[1]}'`,
+        );
+      lagMs = 60_000;
+      payroll.clock.offsetMs = days * DAY_MS;
+      await sql(`
+      DELETE FROM attention;
+      UPDATE pay_run SET balance_before_minor = 10000000, balance_read_at = '2020-01-01'`);
+      await endedLater(days);
+      await look(2n * PAID, undefined, 0, false);
+      const found = [await asked()];
+      payroll.clock.offsetMs += DAY_MS;
+      await look(3n * PAID);
+      await endedLater(-days);
+      lagMs = 0;
+      expect([...found, await asked()]).toEqual([[], ['TOTAL_MISMATCH_AFTER_SUBMIT']]);
+    },
+  );
 });
 
 describe('two runs paid from one account, whose balance is looked at over each', () => {
