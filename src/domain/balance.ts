@@ -18,6 +18,9 @@ export interface TakenAgain {
   payRunId: string;
   /** Undefined where it is of more than one. */
   instructionId: string | undefined;
+  /** How often, besides the one time that was asked for. */
+  times: number;
+  /** Of all times. */
   payments: number;
   amountMinor: bigint;
 }
@@ -63,6 +66,7 @@ function ofEachRun(paid: readonly PaidByInstruction[], times: bigint): TakenAgai
   return [...byRun(paid)].map(([payRunId, those]) => ({
     payRunId,
     instructionId: those.length === 1 ? those[0]?.instructionId : undefined,
+    times: Number(times),
     payments: Number(times) * those.reduce((sum, one) => sum + one.payments, 0),
     amountMinor: times * sumMinor(those.map((one) => one.amountMinor)),
   }));

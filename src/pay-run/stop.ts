@@ -3,7 +3,6 @@ import { readById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
 import { wakeAll } from '../database/leases';
 import { newId } from '../database/new-id';
-import type { TakenAgain } from '../domain/balance';
 import { PAY_RUN_FINALS } from '../domain/pay-run';
 import { EmployerAccount } from '../employer/employer.entity';
 import { STOPS_EMPLOYER, STOPS_EVERYTHING } from '../employer/stopping-kinds';
@@ -213,46 +212,6 @@ async function isForeignAndDecided(
   );
   return decided.length > 0;
 }
-
-/** What matters of the words below: that all were executed again is no news of one that was told by itself. */
-const LOST_AGAIN = ' exactly as much again as ';
-
-/**
- * As `totalsDiffer`, of what the account lost again, of one instruction or of more of a run: of that run, whoever looked,
- * beside what totals show, which may be asked about at the same time. Another sum is another question.
- */
-export async function accountLostAgain(tx: EmployerTransaction, all: readonly TakenAgain[]): Promise<void> {
-  for (const { payRunId, instructionId, payments, amountMinor } of all) {
-    const isOfOne = all.length === 1 && instructionId !== undefined;
-    const instruction =
-      instructionId === undefined ? undefined : await readById(tx, Instruction, instructionId);
-    const alarm = {
-      kind: 'TOTAL_MISMATCH_AFTER_SUBMIT',
-      ...(instruction && aboutInstruction(instruction)),
-      subjectId: payRunId,
-      payRunId,
-      payments,
-      amountMinor,
-      beyond: { count: payments, totalMinor: amountMinor },
-      isAboutSum: true,
-      ...(isOfOne ? ONE_LOST_AGAIN : ALL_LOST_AGAIN),
-    } as const;
-    await stopUnlessDecided(tx, alarm, [LOST_AGAIN]);
-  }
-}
-
-const ONE_LOST_AGAIN = {
-  happened: `Its account lost, besides what the payments took,${LOST_AGAIN}this instruction pays: the bank may have executed its submit twice, or another that people declared not executed.`,
-  certain: 'The submit was sent once, and every payment is shown once. All submits are stopped.',
-  askBank:
-    'Was customer instruction {ref} executed twice, or one of ours that you said was not executed? The account lost its sum a second time: what was booked on it since? Please take back what was paid twice.',
-};
-const ALL_LOST_AGAIN = {
-  happened: `Its account lost, besides what the payments took,${LOST_AGAIN}all of them together: the bank may have executed every submit twice, or others that people declared not executed.`,
-  certain: 'Each submit was sent once, and every payment is shown once. All submits are stopped.',
-  askBank:
-    'Were our customer instructions ({ref}) executed twice, or any of ours that you said were not executed? The account lost their sum a second time: what was booked on it since? Please take back what was paid twice.',
-};
 
 /** The bank refuses our access: nothing more is sent for the employer, and a person is told. */
 export async function accessRefused(

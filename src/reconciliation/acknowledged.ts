@@ -27,7 +27,7 @@ export const MEANING_BESIDE: Readonly<Record<BesideTheRows, string>> = {
     'Fees and refunds that the bank lists among the payments: they are in no line, unless what is refunded is in `returned` too, or a fee in `charges`.',
   FOREIGN_RECORD: 'Payments that we never sent, in our instructions: they are in no line.',
   TOTAL_MISMATCH_AFTER_SUBMIT:
-    'What the bank executed of an instruction beyond its approved payments, by its totals or the balance, less what is listed here as FOREIGN_RECORD of it; negative where it is less. It is in no line.',
+    'What the bank shows of an instruction beyond its approved payments, by its totals, or what the account lost besides them, whatever it was; less what is listed here as FOREIGN_RECORD of it; negative where it is less. It is in no line.',
   INVARIANT_BREACH:
     'What was approved of an instruction that we gave up and somebody else submitted: the bank may have executed all of it, some or nothing. It is in no line.',
   UNRECORDED_SUBMIT:

@@ -23,7 +23,8 @@ const again = (
   payments: number,
   amountMinor: bigint,
   payRunId = 'run',
-): TakenAgain[] => [{ payRunId, instructionId, payments, amountMinor }];
+  times = 1,
+): TakenAgain[] => [{ payRunId, instructionId, times, payments, amountMinor }];
 const secondAgain = again('b', 1, 2_500n);
 
 describe('what an account lost over a run', () => {
@@ -34,9 +35,9 @@ describe('what an account lost over a run', () => {
     ['as much again as the second one with its charges', 2_520n, again('b', 1, 2_500n)],
     ['as much again as all of them', 3_500n, again(undefined, 2, 3_500n)],
     ['as much again as all of them with their charges', 3_530n, again(undefined, 2, 3_500n)],
-    ['twice as much again as the second instruction', 5_000n, again('b', 2, 5_000n)],
-    ['three times as much again as the first one with its charges', 3_030n, again('a', 3, 3_000n)],
-    ['twice as much again as all of them', 7_000n, again(undefined, 4, 7_000n)],
+    ['twice as much again as the second instruction', 5_000n, again('b', 2, 5_000n, 'run', 2)],
+    ['three times as much again as the first one with its charges', 3_030n, again('a', 3, 3_000n, 'run', 3)],
+    ['twice as much again as all of them', 7_000n, again(undefined, 4, 7_000n, 'run', 2)],
     ['four times as much again as the second one', 10_000n, []],
     ['a cent more than an instruction', 1_001n, []],
     ['a cent more than twice an instruction', 2_001n, []],
@@ -129,7 +130,7 @@ describe('what an account lost over a run', () => {
   it('is told of the one run of which all was taken again, though others paid meanwhile', () => {
     const all = [...paid, one('c', 4_000n, 0n, 0n, 'other'), one('d', 700n, 0n, 0n, 'other')];
     expect(paidAgain(all, TOOK + 4_700n + 3_530n, 0n, 0n)).toEqual(again(undefined, 2, 3_500n));
-    expect(paidAgain(all, TOOK + 4_700n + 9_400n, 0n, 0n)).toEqual(again(undefined, 4, 9_400n, 'other'));
+    expect(paidAgain(all, TOOK + 4_700n + 9_400n, 0n, 0n)).toEqual(again(undefined, 4, 9_400n, 'other', 2));
   });
 
   it('names nothing where nothing was paid', () => {

@@ -4,7 +4,9 @@ import { raise } from '../../src/pay-run/attention.store';
 import { messageIdOf } from '../../src/pay-run/message-id';
 import type { Totals } from '../../src/pay-run/match';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
-import { accountLostAgain, groupsDiffer, totalsDiffer } from '../../src/pay-run/stop';
+import { Attention } from '../../src/pay-run/attention.entity';
+import { accountLostAgain } from '../../src/pay-run/lost-again';
+import { groupsDiffer, totalsDiffer } from '../../src/pay-run/stop';
 import { Instruction } from '../../src/pay-run/instruction.entity';
 import {
   ENDED,
@@ -245,7 +247,7 @@ describe('what was acknowledged besides the rows of a run', () => {
     });
   const lost = (instructionId: string | undefined, payments: number, amountMinor: bigint) =>
     office.database.inEmployer(ours.employer, (tx) =>
-      accountLostAgain(tx, [{ payRunId: ours.run, instructionId, payments, amountMinor }]),
+      accountLostAgain(tx, [{ payRunId: ours.run, instructionId, times: 1, payments, amountMinor }]),
     );
   const [first, second] = ours.instruction;
   const one = { count: 1, totalMinor: 100n };
@@ -267,6 +269,21 @@ describe('what was acknowledged besides the rows of a run', () => {
       [0, 0n, null],
       [1, 100n, expect.anything()],
     ]);
+  });
+
+  it('says how often the account lost the sum of an instruction', async () => {
+    const lostBy = (times: number) => {
+      const amountMinor = 100n * BigInt(times);
+      const taken = { payRunId: ours.run, instructionId: first, times, payments: times, amountMinor };
+      return office.database.inEmployer(ours.employer, (tx) => accountLostAgain(tx, [taken]));
+    };
+    await lostBy(1);
+    await lostBy(3);
+    const told = await office.database.inEmployer(ours.employer, (tx) =>
+      tx.manager.find(Attention, { where: { employerId: ours.employer }, order: { openedAt: 'ASC' } }),
+    );
+    expect(told.map(({ happened }) => happened.includes('3 times over'))).toEqual([false, true]);
+    expect(told.map(({ askBank }) => askBank.includes('executed more than once'))).toEqual([false, true]);
   });
 
   it('counts once what the balance shows of all instructions of a run, whichever totals show it', async () => {

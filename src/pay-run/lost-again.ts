@@ -1,0 +1,60 @@
+import type { TakenAgain } from '../domain/balance';
+import { readById } from '../database/by-id';
+import { EmployerTransaction } from '../database/database';
+import { aboutInstruction, type Alarm } from './attention.store';
+import { Instruction } from './instruction.entity';
+import { stopUnlessDecided } from './stop';
+
+/** What matters of the words below: that all were executed again is no news of one that was told by itself. */
+const LOST_AGAIN = ' exactly as much again as ';
+
+/**
+ * Stops everything, and tells a person, for what the account lost again, of one instruction or of more of a run: of that
+ * run, whoever looked, beside what totals show, which may be asked about at the same time. Another sum is another question.
+ */
+export async function accountLostAgain(tx: EmployerTransaction, all: readonly TakenAgain[]): Promise<void> {
+  for (const taken of all) {
+    const { payRunId, instructionId, payments, amountMinor } = taken;
+    const instruction =
+      instructionId === undefined ? undefined : await readById(tx, Instruction, instructionId);
+    const isOfOne = all.length === 1 && instruction !== undefined;
+    const alarm = {
+      kind: 'TOTAL_MISMATCH_AFTER_SUBMIT',
+      ...(instruction && aboutInstruction(instruction)),
+      subjectId: payRunId,
+      payRunId,
+      payments,
+      amountMinor,
+      beyond: { count: payments, totalMinor: amountMinor },
+      isAboutSum: true,
+      ...(isOfOne ? ofOne(taken) : ofAll(taken)),
+    } as const;
+    await stopUnlessDecided(tx, alarm, [LOST_AGAIN]);
+  }
+}
+
+type Told = Pick<Alarm, 'happened' | 'certain' | 'askBank'>;
+
+function ofOne({ times }: TakenAgain): Told {
+  return {
+    happened: `Its account lost, besides what the payments took,${LOST_AGAIN}this instruction pays${over(times)}: the bank may have executed its submit ${more(times)}, or another that people declared not executed, or something else was paid from it.`,
+    certain: 'The submit was sent once, and every payment is shown once. All submits are stopped.',
+    askBank: `Was customer instruction {ref} executed ${more(times)}, or one of ours that you said was not executed? The account lost its sum again${over(times)}: what was booked on it since? Please take back what was paid ${more(times)}.`,
+  };
+}
+
+function ofAll({ times }: TakenAgain): Told {
+  return {
+    happened: `Its account lost, besides what the payments took,${LOST_AGAIN}all of them together${over(times)}: the bank may have executed every submit ${more(times)}, or others that people declared not executed, or something else was paid from it.`,
+    certain: 'Each submit was sent once, and every payment is shown once. All submits are stopped.',
+    askBank: `Were our customer instructions ({ref}) executed ${more(times)}, or any of ours that you said were not executed? The account lost their sum again${over(times)}: what was booked on it since? Please take back what was paid ${more(times)}.`,
+  };
+}
+
+function over(times: number): string {
+  return times === 1 ? '' : `, ${times} times over`;
+}
+
+function more(times: number): string {
+  return times === 1 ? 'twice' : 'more than once';
+}
