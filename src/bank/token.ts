@@ -13,6 +13,7 @@ export interface TokenSource {
   current(): Promise<string>;
   /**
    * As `current`, for what is not sent again after a 401: renewed, too, at half the shortest life that a 401 has shown.
+   * Where it cannot be renewed it is not used on, since what needs it can wait until it can.
    * @throws TokenUnavailable, RateLimited
    */
   young(): Promise<string>;
@@ -91,8 +92,14 @@ export class ClientCredentialsToken implements TokenSource {
     private readonly budget?: RateBudget,
   ) {}
 
-  current(): Promise<string> {
-    return this.renewedAt(this.token?.renewAtMs ?? 0);
+  async current(): Promise<string> {
+    const token = this.token;
+    try {
+      return await this.renewedAt(token?.renewAtMs ?? 0);
+    } catch (error) {
+      if (token && token === this.token && this.clock.nowMs() < token.expiresAtMs) return token.text;
+      throw error;
+    }
   }
 
   young(): Promise<string> {
@@ -101,15 +108,8 @@ export class ClientCredentialsToken implements TokenSource {
   }
 
   private async renewedAt(renewAtMs: number): Promise<string> {
-    const token = this.token;
-    const now = this.clock.nowMs();
-    if (token && now < renewAtMs) return token.text;
-    try {
-      return (await this.renew()).text;
-    } catch (error) {
-      if (token && token === this.token && now < token.expiresAtMs) return token.text;
-      throw error;
-    }
+    if (this.token && this.clock.nowMs() < renewAtMs) return this.token.text;
+    return (await this.renew()).text;
   }
 
   async renewAfter401(rejected: string): Promise<string> {

@@ -22,6 +22,7 @@ import { repaysForgotten } from './forgotten-pay';
 import { Instruction, PlannedInstruction } from './instruction.entity';
 import { beyond, sumOf, Totals } from './match';
 import { PayRun } from './pay-run.entity';
+import { unsentOf } from './unsent';
 
 type Stopping = (typeof STOPS_EVERYTHING)[number];
 
@@ -241,6 +242,7 @@ export async function hiddenFromUs(
   await raiseUndecided(tx, alarm);
 }
 
+/** It holds up what of a run that is being submitted no submit left for, and what the refusal is about; of any other, all. */
 async function refusalOf(
   tx: EmployerTransaction,
   run: PayRun,
@@ -248,6 +250,7 @@ async function refusalOf(
   happened: string,
 ): Promise<Alarm> {
   const { bankAccountId } = await readById(tx, EmployerAccount, run.accountId);
+  const all = { payments: run.rowCount, amountMinor: run.totalMinor };
   return {
     kind: 'CREDENTIALS',
     ...(instruction && aboutInstruction(instruction)),
@@ -255,8 +258,7 @@ async function refusalOf(
     subjectId: tx.employerId,
     payRunId: run.id,
     happened,
-    payments: run.rowCount,
-    amountMinor: run.totalMinor,
+    ...(run.status === 'SUBMITTING' ? await unsentOf(tx, run, instruction?.id) : all),
   };
 }
 

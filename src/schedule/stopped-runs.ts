@@ -8,6 +8,7 @@ import { approvedVersion } from '../pay-run/approval';
 import { raiseNaming } from '../pay-run/attention.store';
 import { findRun } from '../pay-run/pay-run.store';
 import { RESTORED_UNCLEAR } from '../pay-run/stop';
+import { unsentOf } from '../pay-run/unsent';
 
 const KIND = 'DUE_BUT_STOPPED';
 
@@ -16,7 +17,7 @@ const GOING_ON: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED', '
 
 /** What is certain of a run that is stopped while it is being submitted. */
 const IN_MID_RUN =
-  'What of this run was submitted before the stop is paid; the rest is not submitted. The rest goes on by itself once everything named here is resumed; what is not submitted by the cut-off of its execution date becomes VOID, and its STALE_DATE says what can pay it.';
+  'What of this run was submitted before the stop is followed, or asked about by itself, and is not sent again; the rest is not submitted. The rest goes on by itself once everything named here is resumed; what is not submitted by the cut-off of its execution date becomes VOID, and its STALE_DATE says what can pay it.';
 
 /** What is certain, and what the stop of the run is told with, where the bank may have submits that are not in the record. */
 const FORGOTTEN = {
@@ -77,8 +78,7 @@ async function tell(tx: EmployerTransaction, stopped: StoppedRun): Promise<void>
     subjectId: run.id,
     payRunId: run.id,
     happened: `${version} is due for ${run.executionDate} and ${held}`,
-    payments: run.rowCount,
-    amountMinor: run.totalMinor,
+    ...(isMidRun ? await unsentOf(tx, run) : { payments: run.rowCount, amountMinor: run.totalMinor }),
     certain: doubt?.certain ?? (isMidRun ? IN_MID_RUN : undefined),
     since: stopped.stoppedAt,
   } as const;

@@ -5,7 +5,7 @@ import { CONFIG, Config } from '../config/env';
 import { ClockWatch } from '../database/clock-watch';
 import { Database, EmployerTransaction } from '../database/database';
 import { MINUTE_MS } from '../domain/durations';
-import { INSTRUCTION_SENT, INSTRUCTION_UNSENT } from '../domain/instruction';
+import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { PayRunStatus } from '../domain/pay-run';
 import { LAST_CALL_MS, sendingCloses, sendingOpens } from '../domain/send-window';
 import { showId } from '../http/prefixed-id';
@@ -15,6 +15,7 @@ import { AttentionKind, NOTHING_TO_ASK } from '../pay-run/attention-words';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun } from '../pay-run/pay-run.store';
 import { sendOutlook } from '../pay-run/send-outlook';
+import { unsentOf } from '../pay-run/unsent';
 import { THIS_SERVICE } from '../submission/waits-for';
 import { forEveryEmployer } from './every-employer';
 
@@ -217,21 +218,6 @@ function runsGoingOn(tx: EmployerTransaction): Promise<Going[]> {
      ORDER BY r.id`,
     [tx.employerId, GOING_ON, INSTRUCTION_UNSENT, KIND],
   );
-}
-
-/** What of a run that is being submitted no submit may have left for; in minor units. */
-async function unsentOf(
-  tx: EmployerTransaction,
-  { id, runVersion }: PayRun,
-): Promise<{ payments: number; amountMinor: bigint }> {
-  const [row] = await tx.query<{ payments: number; amount: string }>(
-    `SELECT coalesce(sum(n.row_count), 0)::int AS payments, coalesce(sum(n.total_minor), 0) AS amount
-     FROM planned_instruction n WHERE n.employer_id = $1 AND n.pay_run_id = $2 AND n.run_version = $3
-       AND NOT EXISTS (SELECT FROM instruction i
-         WHERE i.employer_id = $1 AND i.planned_instruction_id = n.id AND i.status = ANY ($4))`,
-    [tx.employerId, id, runVersion, ['SUBMIT_INTENT', ...INSTRUCTION_SENT]],
-  );
-  return { payments: row?.payments ?? 0, amountMinor: BigInt(row?.amount ?? 0) };
 }
 
 /** For how long neither a state of the run or its parts has moved, nor a payment was added; undefined where none ever did. */

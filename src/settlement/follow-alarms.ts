@@ -20,7 +20,8 @@ const FOREIGN_NAMED = 100;
 
 /**
  * Adds after the submit, or payments of somebody else: outside what is assumed of the bank, so all stops. All that a
- * read shows are one question, so that who decides it has read of each.
+ * read shows are one question, so that who decides it has read of each. What was decided as totals is none, but for such
+ * as bear our mark: of whom they pay a second time totals say nothing.
  */
 export async function tellOfForeign(
   tx: EmployerTransaction,
@@ -31,6 +32,8 @@ export async function tellOfForeign(
   const isOurs = isNamedBy(instruction.id);
   const doubled = payments.filter(({ messageId = '' }) => isOurs(messageId));
   const rows = [...new Set(doubled.map(({ messageId = '' }) => String(readMessageId(messageId)?.rowNo)))];
+  const shown = recorded(payments);
+  if (rows.length === 0 && (await areDecidedAsTotals(tx, instruction, shown))) return;
   const alarm = {
     kind: 'FOREIGN_RECORD',
     ...aboutInstruction(instruction),
@@ -38,9 +41,30 @@ export async function tellOfForeign(
       `The submitted instruction holds what was never sent: payment ${ids.join(', ')}.` +
       (rows.length > 0 ? ` Such bear our mark of rows ${textOfFirstFew(rows, MOST_NAMED)}.` : ''),
     ...(rows.length > 0 && DOUBLED),
-    ...recorded(payments),
+    ...shown,
   } as const;
   await stopUnlessDecided(tx, alarm, ids);
+}
+
+/**
+ * Whether they are, in count and to the cent, what totals showed beyond the approved payments, and two people decided. Of a
+ * record without an amount in euros nobody knows that it is that money.
+ */
+async function areDecidedAsTotals(
+  tx: EmployerTransaction,
+  { id }: Instruction,
+  { payments, amountMinor, records }: Recorded,
+): Promise<boolean> {
+  if (records.some(({ minor }) => BigInt(minor) <= 0n)) return false;
+  const decided = await tx.query(
+    `SELECT FROM attention a JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
+     WHERE a.employer_id = $1 AND a.kind = 'TOTAL_MISMATCH_AFTER_SUBMIT' AND a.subject_id = $2
+       AND a.resolved_at IS NOT NULL AND d.action = 'RESUME' AND d.confirmed_at IS NOT NULL
+       AND a.beyond_payments = $3 AND a.beyond_minor = $4
+     LIMIT 1`,
+    [tx.employerId, id, payments, amountMinor],
+  );
+  return decided.length > 0;
 }
 
 /** Of payments that bear our own mark beside those we know. */
@@ -51,6 +75,7 @@ const DOUBLED = {
     'Customer instruction {ref} holds payments that bear the message id of another one in it. Is each of ours executed once only? Please stop what is there twice.',
 };
 
+type Recorded = Required<Pick<Alarm, 'payments' | 'amountMinor' | 'records'>> & Pick<Alarm, 'bankWords'>;
 type OwnEntry = Pick<BankPayment, 'bankPaymentId' | 'transactionType' | 'amountMinor' | 'currency'>;
 
 /**
@@ -77,9 +102,7 @@ export async function tellOfEntries(
  * How many records they are, and what the bank shows of their amounts: the sum of those in euros, and each in words, which
  * are not in `happened`, since one may tell what one person earns.
  */
-function recorded(
-  shown: readonly OwnEntry[],
-): Pick<Alarm, 'payments' | 'amountMinor' | 'bankWords' | 'records'> {
+function recorded(shown: readonly OwnEntry[]): Recorded {
   const once = [...new Map(shown.map((one) => [one.bankPaymentId, one] as const)).values()];
   const words = once.flatMap(wordsOfEntry).sort().slice(0, FOREIGN_NAMED).join(' ');
   const euros = once.map(({ amountMinor = 0n, currency }) => (isSummed(currency) ? amountMinor : 0n));

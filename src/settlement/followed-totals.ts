@@ -24,9 +24,9 @@ export interface Ended extends Totals {
 }
 
 /**
- * How the bank may count fewer payments than there are: it puts them into their groups one by one, or never will;
- * or takes out what has failed or what it has processed, which only the end of all shows to be the whole difference.
- * Undefined where it may not.
+ * How the bank may count fewer payments than there are: it puts them into their groups one by one, while the submit is
+ * young; later it may never do so in full, or takes out what has failed or what it has processed, which only the end of
+ * all shows to be the whole difference. Undefined where it may not.
  * @param read whether it was submitted so long ago that the bank shows it, and whether a read may show what was before its end
  */
 export function mayLack(
@@ -34,10 +34,10 @@ export function mayLack(
   bankStatus: string,
   read: { isOld: boolean; mayBeOlderThanEnd: boolean },
 ): Lacking | undefined {
-  if (status === 'SUBMITTED' || !read.isOld || (status === 'CLOSED' && read.mayBeOlderThanEnd))
-    return 'filling';
+  if (!read.isOld) return 'filling';
+  const isUnderWay = status === 'SUBMITTED' || (status === 'CLOSED' && read.mayBeOlderThanEnd);
   const wasWhole = status === 'CLOSED' && totalsCheckedMs !== undefined;
-  return wasWhole || isEndedUnpaid(bankStatus) ? 'fewer' : undefined;
+  return isUnderWay || wasWhole || isEndedUnpaid(bankStatus) ? 'fewer' : undefined;
 }
 
 /** Whether groups lack some payments, so that those that have ended tell what it means. */

@@ -43,25 +43,19 @@ export async function timesTurnedAway(
 
 /**
  * Whether an answer to a submit, once it is written down, says that our access is refused (Authentication 2 and 4): a 403,
- * or a second 401 of the run with no submit executed in between. One alone may be a token that ended early.
+ * or a second 401 of the employer, in whatever run, with no submit executed in between. One alone may be a token that ended
+ * early.
  */
-export async function refusesOurAccess(
-  tx: EmployerTransaction,
-  { payRunId }: Pick<Instruction, 'payRunId'>,
-  outcome: Outcome<unknown>,
-): Promise<boolean> {
+export async function refusesOurAccess(tx: EmployerTransaction, outcome: Outcome<unknown>): Promise<boolean> {
   if (outcome.kind !== 'no') return false;
   if (outcome.reason !== 'unauthorised') return outcome.reason === 'forbidden';
   const turnedAway = await tx.query(
-    `WITH submit AS (
-       SELECT c.outcome, c.outcome_detail, c.finished_at FROM bank_call c
-       JOIN instruction i ON i.employer_id = c.employer_id AND i.id = c.instruction_id
-       WHERE c.employer_id = $1 AND i.pay_run_id = $2 AND c.operation = 'submit'
-     )
-     SELECT FROM submit s WHERE s.outcome = 'NO' AND starts_with(s.outcome_detail, $3)
-       AND NOT EXISTS (SELECT FROM submit later WHERE later.outcome = 'YES' AND later.finished_at > s.finished_at)
+    `SELECT FROM bank_call c
+     WHERE c.employer_id = $1 AND c.operation = 'submit' AND c.outcome = 'NO' AND starts_with(c.outcome_detail, $2)
+       AND c.finished_at >= coalesce((SELECT max(y.finished_at) FROM bank_call y
+         WHERE y.employer_id = $1 AND y.operation = 'submit' AND y.outcome = 'YES'), '-infinity')
      LIMIT 2`,
-    [tx.employerId, payRunId, answered(401)],
+    [tx.employerId, answered(401)],
   );
   return turnedAway.length > 1;
 }

@@ -268,7 +268,7 @@ export class Submitter {
     const instruction = await lockInstruction(tx, work.instruction.id);
     if (instruction.status !== 'SUBMIT_INTENT') return this.overtaken(tx, work, instruction, outcome);
     const why = whyOf(outcome);
-    if (await refusesOurAccess(tx, instruction, outcome))
+    if (await refusesOurAccess(tx, outcome))
       await accessRefused(tx, work.run, work.instruction, `The bank refused our access to submit: ${why}.`);
     switch (afterSubmitAnswer(outcome, this.config.BANK_REJECTS_BEFORE_EXECUTING)) {
       case 'executed':

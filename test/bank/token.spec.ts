@@ -106,6 +106,15 @@ describe('the access token', () => {
     await expect(token.current()).rejects.toThrow(TokenUnavailable);
   });
 
+  it('is not used for a submit in its last minute, on whose way it may end, when its renewal fails', async () => {
+    await token.current();
+    bank.handler = (_request, response) => answer(response, 503, '');
+    clock.ms += 530_000;
+    expect(await token.young()).toBe('t1');
+    clock.ms += 30_000;
+    await expect(token.young()).rejects.toThrow(TokenUnavailable);
+  });
+
   it('is renewed once for fifty callers who all met a 401', async () => {
     const rejected = await token.current();
     const renewed = await Promise.all(Array.from({ length: 50 }, () => token.renewAfter401(rejected)));
@@ -345,14 +354,20 @@ describe('a token that ends long before the time its endpoint named', () => {
     expect(issuedAtMs.size).toBe(2);
   });
 
-  it('is still used for a submit while its endpoint is down', async () => {
+  it('has a submit wait while its endpoint is down and it is older than half of that life, and nothing else', async () => {
     await read();
     clock.ms += 2_200;
     await read();
     const { handler } = bank;
     bank.handler = (request, response) =>
       request.url === '/token' ? answer(response, 503, {}) : handler(request, response);
-    expect(await submitted(1_200, () => client.turn())).toEqual({ kind: 'yes', token: 'Bearer t2' });
+    const turns = () => client.turn();
+    await expect(submitted(1_500, turns)).rejects.toThrow(TokenUnavailable);
+    await read();
+    expect(bank.requests.at(-1)!.headers.authorization).toBe('Bearer t2');
+    expect(bank.requests.filter(({ url }) => url.endsWith('/submit'))).toEqual([]);
+    bank.handler = handler;
+    expect(await submitted(4_000, turns)).toEqual({ kind: 'yes', token: 'Bearer t3' });
   });
 
   it('that is turned away as soon as it is issued shows no life: a submit asks for none of its own', async () => {

@@ -99,6 +99,49 @@ describe('a bank that puts the payments of a submitted instruction into their gr
   );
 });
 
+describe('a submit in which the bank is still at work when the time for doubts is over', () => {
+  /** What the bank shows of the groups from the answer to the submit on, as a share of what was sent. */
+  const showsFor = async (lacking: { count?: number; totalMinor?: bigint }) => {
+    payroll = await Payroll.start({
+      settings: { SUBMIT_DOUBT_MS: '2000' },
+      sandbox: { stepMs: 600_000, variants: { linkReads: 'allowed' } },
+    });
+    const gateway = payroll.services[0]!.app.get(BankGateway);
+    const { sendSubmit, getInstruction } = gateway;
+    jest.spyOn(gateway, 'sendSubmit').mockImplementation(async (...sent) => {
+      const answer = await sendSubmit.apply(gateway, sent);
+      return answer.kind === 'yes' ? { ...answer, value: lackingIn(answer.value, lacking) } : answer;
+    });
+    const reads = jest
+      .spyOn(gateway, 'getInstruction')
+      .mockImplementation(async (...asked) => lackingIn(await getInstruction.apply(gateway, asked), lacking));
+    const id = await payroll.paid(payFile(ROWS));
+    await payroll.until(id, ['FOLLOWING'], 20_000);
+    return { id, reads };
+  };
+
+  it.each([
+    ['a smaller sum for the approved count', { totalMinor: 1n }],
+    ['a smaller count for the approved sum', { count: 4 }],
+  ])('stops everything where the groups show %s, before the money has moved', async (_what, lacking) => {
+    const { id } = await showsFor(lacking);
+    expect([await kinds(), await submitsOff()]).toEqual([[], false]);
+    await payroll.askedAbout(id, 'TOTAL_MISMATCH_AFTER_SUBMIT');
+    expect([(await payroll.run(id)).status, await submitsOff()]).toEqual(['FOLLOWING', true]);
+  });
+
+  it('stops nothing where they show fewer payments, of which nobody knows yet what became', async () => {
+    const { reads } = await showsFor({ count: 4, totalMinor: 1n });
+    await new Promise((resolve) => setTimeout(resolve, 2_200));
+    reads.mockClear();
+    await eventually(async () => {
+      await payroll.wakeAll();
+      return reads.mock.calls.length > 2;
+    }, 20_000);
+    expect([await kinds(), await submitsOff()]).toEqual([[], false]);
+  });
+});
+
 describe('a bank that leaves out of the groups what failed, or what settled too', () => {
   it.each([
     ['failed', 'notProcessable', 'allowed', [], 1],

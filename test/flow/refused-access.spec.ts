@@ -1,3 +1,4 @@
+import { OverduePeriods } from '../../src/schedule/overdue-periods';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll } from '../support/payroll';
@@ -28,7 +29,7 @@ describe('a run whose submits are refused for our access', () => {
     await payroll.fault({ operation: 'submit', kind, every: 1 });
     const id = await payroll.paid(payFile(rows));
     const path = await payroll.askedAbout(id, 'CREDENTIALS');
-    const { happened } = (await payroll.as('operator').get(path)).data;
+    const { happened, payments } = (await payroll.as('operator').get(path)).data;
     expect(happened).toMatch(new RegExp(`^The bank refused our access to submit.*${kind}`));
     const sent = async () => (await payroll.calls()).submit ?? 0;
     await eventually(
@@ -38,6 +39,17 @@ describe('a run whose submits are refused for our access', () => {
     expect(await sent()).toBeLessThanOrEqual(most);
     expect((await payroll.as('operator').get(payroll.path(''))).data.stopped.reason).toBe('CREDENTIALS');
     const refused = await sent();
+    const unsent = rows.length - refused * PER_INSTRUCTION;
+    expect(payments).toBe(unsent + PER_INSTRUCTION);
+    await payroll.services[0]!.app.get(OverduePeriods).tick();
+    const midRun = (await payroll.as('operator').get(await payroll.askedAbout(id, 'DUE_BUT_STOPPED', 5_000)))
+      .data;
+    expect(midRun).toMatchObject({
+      payments: unsent,
+      certain: expect.stringMatching(
+        /^What of this run was submitted before the stop is followed, or asked about/,
+      ),
+    });
 
     await payroll.clearFaults();
     const reason = 'the bank gave our access its scope back';
@@ -51,6 +63,7 @@ describe('a run whose submits are refused for our access', () => {
     );
     expect((await payroll.timesPaid(rows)).filter((times) => times === 0)).toHaveLength(unpaid);
     expect(await sent()).toBe(INSTRUCTIONS);
+    await payroll.services[0]!.app.get(OverduePeriods).tick();
     expect((await kinds()).filter((one) => one !== asked)).toEqual([]);
   });
 
@@ -86,5 +99,47 @@ describe('a run whose submits are refused for our access', () => {
     expect(await payroll.timesPaid(rows)).toEqual(rows.map(() => 1));
     expect((await payroll.calls()).submit).toBe(3);
     expect(await kinds()).toEqual([]);
+  });
+});
+
+describe('runs of one instruction each whose submits are answered with 401', () => {
+  let payroll: Payroll;
+  beforeEach(async () => {
+    payroll = await Payroll.start({ settings: { SUBMIT_DOUBT_MS: '500', BANK_LAG_BOUND_MS: '300' } });
+  });
+  afterEach(() => payroll.close());
+
+  const ROWS = 3;
+  const begun = (n: number) => payroll.paid(payFile(payRows(ROWS, 1 + n * ROWS)));
+  const stopped = async () => (await payroll.as('operator').get(payroll.path(''))).data.stopped;
+  const turnedAway = () => payroll.fault({ operation: 'submit', kind: '401', every: 1 });
+
+  it('have their employer stopped at the second: what is begun then is sent once people resume it', async () => {
+    await turnedAway();
+    await payroll.askedAbout(await begun(0), 'SUBMIT_UNKNOWN', 5_000);
+    expect(await stopped()).toBeNull();
+    const second = await begun(1);
+    const path = await payroll.askedAbout(second, 'CREDENTIALS', 5_000);
+    await payroll.askedAbout(second, 'SUBMIT_UNKNOWN', 5_000);
+    const third = await begun(2);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect((await payroll.calls()).submit).toBe(2);
+
+    await payroll.clearFaults();
+    const reason = 'the bank gave us another token';
+    expect((await payroll.decide(path, { action: 'RESUME', reason })).status).toBe(200);
+    await payroll.untilSettled(third);
+    expect((await payroll.calls()).submit).toBe(3);
+  });
+
+  it('have it go on where a submit was executed between them', async () => {
+    await turnedAway();
+    await payroll.askedAbout(await begun(0), 'SUBMIT_UNKNOWN');
+    await payroll.clearFaults();
+    await payroll.until(await begun(1), ['SETTLED']);
+    await turnedAway();
+    await payroll.askedAbout(await begun(2), 'SUBMIT_UNKNOWN');
+    expect(await stopped()).toBeNull();
+    expect((await payroll.attention()).map(({ kind }) => kind)).toEqual(['SUBMIT_UNKNOWN', 'SUBMIT_UNKNOWN']);
   });
 });

@@ -94,19 +94,27 @@ const foreign = (bankPaymentId: string, amountMinor: bigint, currency = 'EUR') =
   currency,
 });
 
+/** As `foreign`, with the mark of a row of the first instruction. */
+const marked = (bankPaymentId: string, amountMinor: bigint) => ({
+  ...foreign(bankPaymentId, amountMinor),
+  messageId: messageIdOf(ours.instruction[0], 1),
+});
+
+const approved = { count: 3, totalMinor: 300n };
+/** The groups of an instruction of which three payments of 1.00 are approved show so much. */
+const shows = (count: number, totalMinor: bigint, nth: 0 | 1 = 0) =>
+  office.database.inEmployer(ours.employer, async (tx) => {
+    const found = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[nth] });
+    await groupsDiffer(tx, found, approved, [{ count, totalMinor }]);
+  });
+const stopping = () =>
+  select<{ kind: string }>(
+    office.server.superuserUrl,
+    `SELECT kind FROM attention WHERE resolved_at IS NULL
+     UNION ALL SELECT 'everything is stopped' FROM service_switch WHERE submits_off`,
+  );
+
 describe('what totals show of payments that were never sent, of which two people have decided', () => {
-  const approved = { count: 3, totalMinor: 300n };
-  const shows = (count: number, totalMinor: bigint, nth: 0 | 1 = 0) =>
-    office.database.inEmployer(ours.employer, async (tx) => {
-      const found = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[nth] });
-      await groupsDiffer(tx, found, approved, [{ count, totalMinor }]);
-    });
-  const asked = () =>
-    select<{ kind: string }>(
-      office.server.superuserUrl,
-      `SELECT kind FROM attention WHERE resolved_at IS NULL
-       UNION ALL SELECT 'everything is stopped' FROM service_switch WHERE submits_off`,
-    );
   const STOPS = [{ kind: 'TOTAL_MISMATCH_AFTER_SUBMIT' }, { kind: 'everything is stopped' }];
 
   it('stops nothing a second time where it is that money to the cent, however often it is shown', async () => {
@@ -114,11 +122,11 @@ describe('what totals show of payments that were never sent, of which two people
     await office.resume();
     await shows(5, 8_000n);
     await shows(5, 8_000n);
-    expect(await asked()).toEqual([]);
+    expect(await stopping()).toEqual([]);
     await tellOf(0, [foreign('1', 7_000n), foreign('2', 700n), foreign('3', 1n)]);
     await office.resume();
     await shows(6, 8_001n);
-    expect(await asked()).toEqual([]);
+    expect(await stopping()).toEqual([]);
   });
 
   it.each([
@@ -130,7 +138,7 @@ describe('what totals show of payments that were never sent, of which two people
     await tellOf(0, [foreign('1', 7_700n)]);
     await office.resume();
     await shows(count, totalMinor);
-    expect(await asked()).toEqual(STOPS);
+    expect(await stopping()).toEqual(STOPS);
   });
 
   it.each([
@@ -141,16 +149,16 @@ describe('what totals show of payments that were never sent, of which two people
     await tellOf(0, [{ ...foreign('1', 7_700n), ...shown }]);
     await office.resume();
     await shows(4, totalMinor);
-    expect(await asked()).toEqual(STOPS);
+    expect(await stopping()).toEqual(STOPS);
   });
 
   it('stops everything while they have not decided it, or decided it of another instruction', async () => {
     await tellOf(0, [foreign('1', 7_700n)]);
     await shows(4, 8_000n);
-    expect(await asked()).toEqual([{ kind: 'FOREIGN_RECORD' }, ...STOPS]);
+    expect(await stopping()).toEqual([{ kind: 'FOREIGN_RECORD' }, ...STOPS]);
     await office.resume();
     await shows(4, 8_000n, 1);
-    expect(await asked()).toEqual(STOPS);
+    expect(await stopping()).toEqual(STOPS);
   });
 
   it('stops everything where it was found in it before the submit, when its amounts were not kept', async () => {
@@ -165,7 +173,49 @@ describe('what totals show of payments that were never sent, of which two people
     );
     await office.resume();
     await shows(4, 8_000n);
-    expect(await asked()).toEqual(STOPS);
+    expect(await stopping()).toEqual(STOPS);
+  });
+});
+
+describe('payments that were never sent, of which two people have decided by what totals showed', () => {
+  const STOPS = [{ kind: 'FOREIGN_RECORD' }, { kind: 'everything is stopped' }];
+
+  it('stop nothing a second time where they are that money to the cent, however often they are listed', async () => {
+    await shows(5, 8_000n);
+    await office.resume();
+    for (let n = 0; n < 2; n += 1) await tellOf(0, [foreign('1', 7_000n), foreign('2', 700n)]);
+    expect(await stopping()).toEqual([]);
+  });
+
+  it.each([
+    { what: 'one more', records: [foreign('1', 7_000n), foreign('2', 700n)] },
+    { what: 'a cent more', records: [foreign('1', 7_701n)] },
+    { what: 'a cent less', records: [foreign('1', 7_699n)] },
+    { what: 'in another currency', records: [foreign('1', 7_700n, 'JPY')] },
+  ])('stop everything where they are $what', async ({ records }) => {
+    await shows(4, 8_000n);
+    await office.resume();
+    await tellOf(0, records);
+    expect(await stopping()).toEqual(STOPS);
+  });
+
+  it('stop everything in another instruction, or where one joins them', async () => {
+    await shows(4, 8_000n);
+    await office.resume();
+    await tellOf(0, [foreign('1', 7_700n)]);
+    expect(await stopping()).toEqual([]);
+    await tellOf(0, [foreign('1', 7_700n), foreign('2', 1n)]);
+    expect(await stopping()).toEqual(STOPS);
+    await office.resume();
+    await tellOf(1, [foreign('1', 7_700n)]);
+    expect(await stopping()).toEqual(STOPS);
+  });
+
+  it('stop everything where one bears our mark: totals said nothing of whom it pays a second time', async () => {
+    await shows(4, 8_000n);
+    await office.resume();
+    await tellOf(0, [marked('1', 7_700n)]);
+    expect(await stopping()).toEqual(STOPS);
   });
 });
 
@@ -263,7 +313,7 @@ describe('what was acknowledged besides the rows of a run', () => {
     await tellsOf(0, one, { count: 2, totalMinor: 200n });
     await office.decide();
     expect(await acknowledged()).toEqual([[1, 100n, null]]);
-    await tell(foreign('1', 100n));
+    await tell(marked('1', 100n));
     await office.decide();
     expect(await acknowledged()).toEqual([
       [0, 0n, null],
