@@ -84,6 +84,13 @@ export const ATTENTION_WORDS = {
     askBank: 'Why does customer instruction {ref} show other names than were sent? Is it paid by IBAN alone?',
     actions: ['ACKNOWLEDGE'],
   },
+  DATE_DIFFERS: {
+    certain:
+      'It was submitted once, with the date that was approved, and is never sent again. Nothing is held back.',
+    askBank:
+      'Why does customer instruction {ref} show another date than the execution date it was sent with? On which day is our account debited, and on which is each payee paid?',
+    actions: ['ACKNOWLEDGE'],
+  },
   ROW_REFUSED_BY_BANK: {
     certain:
       'Nobody of this run is paid before it is decided. The refused payment is in no submitted instruction.',
@@ -257,6 +264,7 @@ export type AttentionKind = keyof typeof ATTENTION_WORDS;
 /** What is asked about while nothing of a run waits for the answer: what was sent, or let go, is as it is. */
 export const HOLDS_NOTHING: readonly AttentionKind[] = [
   'NAME_DIFFERS',
+  'DATE_DIFFERS',
   'TOTALS_UNSEEN',
   'ENTRY_OF_THE_BANK',
   'CONTRADICTION',

@@ -61,6 +61,7 @@ import { Lateness } from './lateness';
 import { PaymentSource } from './payment-source';
 import { CameBack, tellOfPossibleReturns } from './possible-returns';
 import { goesOn, isWhole, type Pass, passOf } from './reading-pass';
+import { tellOfDates } from './shown-dates';
 import { tellOfShownAfterEnd, tellOfStatuses } from './status-alarms';
 import { isAsPlanned, isUnseen, type Sight, TotalsCheck } from './totals-check';
 
@@ -255,6 +256,7 @@ export class Follower {
     await this.database.inEmployer(claim.employerId, async (tx) => {
       const instruction = await this.recordStatus(tx, claim, followed, shown);
       await this.totals.check(tx, followed.planned, instruction, shown);
+      await tellOfDates(tx, followed, { shown, seen: [], payments: [] });
     });
   }
 
@@ -303,6 +305,7 @@ export class Follower {
     const isDayOver = late.shouldHaveMoved;
     await tellOfEnded(tx, instruction, payments, { before: bankStatus, progress, isDayOver });
     await tellOfPossibleReturns(tx, instruction, payments, cameBack);
+    await tellOfDates(tx, followed, { shown, seen, payments });
     if (isSecond && this.totals.isSecondLook(instruction) && isUnseen(followed, instruction, read, true))
       await tellOfUnseenTotals(tx, instruction, followed.planned);
     if (instruction.status !== 'SUBMITTED') return { unshown, hadEnded: true };

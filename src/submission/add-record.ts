@@ -18,6 +18,9 @@ export interface AddResult {
   outcome: Outcome<BankPayment>;
 }
 
+/** How the bank answered an add with an id that is in the record as that of another payment. */
+const ID_OF_ANOTHER = 'the id of another payment';
+
 interface Recorded {
   row: PayableRow;
   outcome: AddOutcome;
@@ -107,6 +110,10 @@ export async function recordRefused(
   await raiseOf(tx, work, refused);
 }
 
+/**
+ * What was answered with the id of another payment, of whatever employer, is in doubt: one of the two is not the bank's
+ * word on it, and a read of its instruction tells what was added.
+ */
 function recording(
   tx: EmployerTransaction,
   { instruction }: Work,
@@ -114,17 +121,22 @@ function recording(
   recorded: readonly Recorded[],
 ): Statement {
   const arrayOf = arraysOf(recorded);
-  const answered = recorded.some(({ doubt }) => doubt !== undefined);
   return [
     `WITH closed AS (
        UPDATE add_intent SET finished_at = clock_timestamp()
-       WHERE employer_id = $1 AND instruction_id = $2 AND batch = $3 RETURNING batch)
-     INSERT INTO bank_payment (employer_id, instruction_id, row_no, payment_id, bank_payment_id,
-       bank_transaction_id, add_outcome, bank_status, last_seen_at${answered ? ', add_doubt' : ''})
-     SELECT $1, $2, r.row_no, r.payment_id, r.bank_payment_id, r.bank_transaction_id, r.outcome, r.status,
-       CASE WHEN r.bank_payment_id IS NOT NULL THEN clock_timestamp() END${answered ? ', r.doubt' : ''}
-     FROM closed, unnest($4::int[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[]${answered ? ', $10::text[]' : ''})
-       AS r(row_no, payment_id, bank_payment_id, bank_transaction_id, outcome, status${answered ? ', doubt' : ''})
+       WHERE employer_id = $1 AND instruction_id = $2 AND batch = $3 RETURNING batch),
+     answer AS (
+       SELECT r.* FROM closed, unnest($4::int[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[])
+         AS r(row_no, payment_id, bank_payment_id, bank_transaction_id, outcome, status, doubt)),
+     recorded AS (
+       INSERT INTO bank_payment (employer_id, instruction_id, row_no, payment_id, bank_payment_id,
+         bank_transaction_id, add_outcome, bank_status, last_seen_at, add_doubt)
+       SELECT $1, $2, row_no, payment_id, bank_payment_id, bank_transaction_id, outcome, status,
+         CASE WHEN bank_payment_id IS NOT NULL THEN clock_timestamp() END, doubt
+       FROM answer ON CONFLICT DO NOTHING RETURNING row_no)
+     INSERT INTO bank_payment (employer_id, instruction_id, row_no, payment_id, add_outcome, add_doubt)
+     SELECT $1, $2, row_no, payment_id, 'IN_DOUBT', $11 FROM answer
+     WHERE row_no NOT IN (SELECT row_no FROM recorded)
      ON CONFLICT (employer_id, instruction_id, row_no) DO NOTHING`,
     [
       tx.employerId,
@@ -136,7 +148,8 @@ function recording(
       arrayOf('text', (one) => one.payment?.ids[1] ?? null),
       arrayOf('text', (one) => one.outcome),
       arrayOf('text', (one) => one.payment?.status ?? null),
-      ...(answered ? [arrayOf('text', (one) => one.doubt ?? null)] : []),
+      arrayOf('text', (one) => one.doubt ?? null),
+      ID_OF_ANOTHER,
     ],
     'kept',
   ];

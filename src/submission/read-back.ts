@@ -13,6 +13,7 @@ import type { Turn } from '../bank/session';
 import { Database } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { isBeforeSubmit, isPastSubmit, mayBeSubmitted } from '../domain/bank-status';
+import { isOtherDate } from '../domain/shown-date';
 import { BankReads } from '../employer/bank-reads';
 import { DECIDED, InstructionAtBank } from '../employer/instruction-at-bank';
 import { PaymentsAlone } from '../employer/payments-alone';
@@ -166,7 +167,6 @@ export class InstructionReader {
 
   /**
    * Fields of the instruction itself that contradict what was initiated, of which its answer may have shown nothing (rule 14).
-   * A bank may move the execution date to its next banking day, and not before what was approved.
    */
   private announcedOtherwise(work: Work, shown: BankInstruction): string[] {
     const { account, planned, run } = work;
@@ -182,8 +182,8 @@ export class InstructionReader {
       },
       shown,
     );
-    const isEarlier = executionDate !== undefined && executionDate < run.executionDate;
-    return isEarlier ? [...fields, 'executionDate'] : fields;
+    const isOther = executionDate !== undefined && isOtherDate(executionDate, run.executionDate);
+    return isOther ? [...fields, 'executionDate'] : fields;
   }
 
   /** @throws BankClientError that may pass */

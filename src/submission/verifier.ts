@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { crashPoint } from '../config/crash-point';
+import { readDriverError } from '../config/driver-error';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, isThere, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
@@ -29,6 +30,8 @@ const MOVED_PAUSE_MS = 60_000;
 
 /** Why an instruction is built again that the bank does not show, later than a read may be old. */
 export const IS_GONE = 'the bank ended it (not found)';
+
+const HAS_ID_OF_ANOTHER = 'the bank gave a payment of it the id of another payment';
 
 const UNANSWERED = 'an add without an answer was not seen within the lag bound';
 const ANSWERED_ODDLY = 'an add was not answered as it must be, and not seen within the lag bound';
@@ -58,7 +61,8 @@ export class Verifier {
       case 'equal':
         // What else was added may show until then, also where one add had no answer and all are seen.
         if (lagLeftMs > 0) return Math.ceil(lagLeftMs);
-        await this.verified(claim, work, rows, reading);
+        if (!(await this.verified(claim, work, rows, reading)))
+          return this.abandonment.rebuild(claim, work, HAS_ID_OF_ANOTHER);
         // Built again after its run began to submit: nobody else wakes it for that.
         return work.run.status === 'SUBMITTING' ? 0 : 'never';
       case 'fewer':
@@ -94,17 +98,18 @@ export class Verifier {
     return Number(row?.ms ?? 0);
   }
 
-  private verified(
+  /** @returns whether it is: not where the record has the id of one of its payments as that of another, of whatever employer */
+  private async verified(
     claim: Claim,
     work: Work,
     rows: readonly PayableRow[],
     reading: ReadBack & { kind: 'equal' },
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { matched } = reading.judgement;
     const doubts = rows.filter((row) => row.addOutcome === 'IN_DOUBT');
     const renamed = rowsRenamed(rows, matched);
-    return this.database
-      .inEmployer(claim.employerId, async (tx) => {
+    try {
+      await this.database.inEmployer(claim.employerId, async (tx) => {
         const instruction = await lockInstruction(tx, work.instruction.id);
         await fence(tx, claim);
         isThere(tx, claim, 'ROWS');
@@ -117,8 +122,13 @@ export class Verifier {
         await clearAttempt(tx, instruction.id, SHOWN_AS_APPROVED);
         if (renamed.length > 0) await tellOfNames(tx, work, renamed);
         wake(tx, 'RUN', tx.employerId, [work.run.id]);
-      })
-      .then(() => crashPoint('build.verified'));
+      });
+    } catch (error) {
+      if (readDriverError(error)?.constraint === 'one_row_per_bank_payment') return false;
+      throw error;
+    }
+    crashPoint('build.verified');
+    return true;
   }
 
   /**

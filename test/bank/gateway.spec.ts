@@ -185,14 +185,15 @@ describe('the gateway', () => {
   });
 
   it.each([
-    ['', undefined],
-    ['05/11/2026', undefined],
-    ['2026-02-30', undefined],
-    ['2026-11-05', '2026-11-05'],
-    ['2026-11-05T00:00:00+01:00', '2026-11-05'],
-  ])('reads a settlement date written as "%s", and loses no status for it', async (settlementDate, read) => {
-    answering({ ...PAYMENT_BODY, paymentTransactionDateInformation: { settlementDate } });
-    expect(await gateway.getPayment(['901'])).toMatchObject({ status: 'INITIATED', settlementDate: read });
+    ['', undefined, undefined],
+    ['05/11/2026', undefined, undefined],
+    ['2026-02-30', undefined, undefined],
+    ['2026-11-05', '2026-11-05', '2026-11-05'],
+    ['2026-11-05T00:00:00+01:00', '2026-11-05', undefined],
+  ])('reads a settlement date written as "%s", and loses no status for it', async (written, read, alone) => {
+    answering({ ...PAYMENT_BODY, paymentTransactionDateInformation: { settlementDate: written } });
+    const shown = { status: 'INITIATED', settlementDate: read, settlementDay: alone };
+    expect(await gateway.getPayment(['901'])).toMatchObject(shown);
   });
 
   it.each<[unit: AmountUnit, charged: unknown, read: bigint | undefined]>([

@@ -316,6 +316,7 @@ describe('what an unsubmitted instruction announces when it is read back', () =>
     { debtorIban: 'de89370400440532013000' },
     { executionDate: '2026-12-01', requestedCount: 0, requestedTotalMinor: 0n, currency: 'EUR' },
     { executionDate: '2026-12-02' },
+    { executionDate: '2026-12-08' },
   ])('is as it was sent where the bank shows nothing else (%#)', async (shown) => {
     expect(await readAs(shown)).toMatchObject({ kind: 'equal' });
   });
@@ -332,6 +333,7 @@ describe('what an unsubmitted instruction announces when it is read back', () =>
     ['total', { requestedTotalMinor: 1n }],
     ['currency', { currency: 'USD' }],
     ['executionDate', { executionDate: '2026-11-30' }],
+    ['executionDate', { executionDate: '2026-12-09' }],
   ])('is different where the bank shows another %s', async (field, shown) => {
     expect(await readAs(shown)).toEqual({ kind: 'different', why: `it differs in ${field}` });
   });

@@ -1,0 +1,81 @@
+import type { BankInstruction, BankPayment } from '../../src/bank/records';
+import { addDays } from '../../src/domain/calendar';
+import { BankReads } from '../../src/employer/bank-reads';
+import { PaymentSource } from '../../src/settlement/payment-source';
+import { payFile, payRows } from '../support/pay-rows';
+import { Payroll } from '../support/payroll';
+
+let payroll: Payroll;
+beforeEach(async () => {
+  payroll = await Payroll.start({ rowsPerInstruction: 2, sandbox: { variants: { linkReads: 'allowed' } } });
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await payroll.close();
+});
+
+/** From now on the bank shows what of it was submitted so. */
+function showsPayments(change: () => Partial<BankPayment>): void {
+  const source = payroll.services[0]!.app.get(PaymentSource);
+  const { paymentsOf } = source;
+  jest
+    .spyOn(source, 'paymentsOf')
+    .mockImplementation(async (...asked) =>
+      (await paymentsOf.apply(source, asked)).map((one) => ({ ...one, ...change() })),
+    );
+}
+function showsInstructions(change: () => Partial<BankInstruction>): void {
+  const reads = payroll.services[0]!.app.get(BankReads);
+  const { instruction } = reads;
+  jest.spyOn(reads, 'instruction').mockImplementation(async (...asked) => {
+    const shown = await instruction.apply(reads, asked);
+    return shown && shown.status !== 'INITIATED' ? { ...shown, ...change() } : shown;
+  });
+}
+
+const daysOff = (days: number) => addDays(payroll.executionDate(), days);
+const told = async () => (await payroll.attention()).map(({ kind, happened }) => ({ kind, happened }));
+const settled = async () => {
+  const id = await payroll.paid(payFile(payRows(4)));
+  await payroll.until(id, ['SETTLED'], 20_000);
+  return id;
+};
+
+describe('a run whose bank shows, after the submit, another date than was approved', () => {
+  it('is told once of where its payments settled earlier, whether or not the instruction shows a date', async () => {
+    showsPayments(() => ({ settlementDate: daysOff(-4), settlementDay: daysOff(-4) }));
+    const id = await settled();
+    const path = await payroll.askedAbout(id, 'DATE_DIFFERS', 5_000);
+    expect(await told()).toEqual([
+      {
+        kind: 'DATE_DIFFERS',
+        happened: `The bank shows payments of a submitted instruction as settled on ${daysOff(-4)}, before the execution date ${daysOff(0)} that was approved.`,
+      },
+    ]);
+    const acknowledged = { action: 'ACKNOWLEDGE', reason: 'the bank has answered for it' };
+    expect((await payroll.decide(path, acknowledged)).status).toBe(200);
+    await payroll.wakeAll();
+    expect(await told()).toEqual([]);
+  });
+
+  it.each([
+    ['earlier', -4],
+    ['more than a week later', 8],
+  ])('is told of where the instruction shows one that is %s', async (_, days) => {
+    showsInstructions(() => ({ executionDate: daysOff(days) }));
+    await payroll.askedAbout(await settled(), 'DATE_DIFFERS', 5_000);
+    expect(await told()).toEqual([
+      {
+        kind: 'DATE_DIFFERS',
+        happened: `The bank shows the execution date ${daysOff(days)} for a submitted instruction that was approved for ${daysOff(0)}.`,
+      },
+    ]);
+  });
+
+  it('is not told of a date moved on by a few days, nor of one with a time, which may be of another time zone', async () => {
+    showsInstructions(() => ({ executionDate: daysOff(3) }));
+    showsPayments(() => ({ settlementDate: daysOff(-1), settlementDay: undefined }));
+    await settled();
+    expect(await told()).toEqual([]);
+  });
+});
