@@ -185,7 +185,7 @@ export const ATTENTION_WORDS = {
   },
   PERIOD_OVERDUE: {
     certain:
-      'Nothing of this period is submitted. It closes by itself once a run of the period is approved; approve, amend or upload it before the cut-off of its execution date.',
+      'No run of this month of the schedule is submitted. It closes by itself once a run of this period, kind of pay and account is approved; approve, amend or upload it before the cut-off of its execution date.',
     askBank: NOTHING_TO_ASK,
     actions: ['ACKNOWLEDGE'],
   },
