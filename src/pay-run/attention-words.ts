@@ -204,9 +204,9 @@ export const ATTENTION_WORDS = {
   },
   LOW_BALANCE: {
     certain:
-      'Nothing of this run was submitted. It goes on by itself once the account is funded, or two people let it go on: then what the bank does not fund ends unpaid, and is reported as such.',
+      'Nothing of this run was submitted. Submitted payments of other runs on which the bank shows no hold yet are reserved; where the available balance is lower by them already, they count twice. It goes on by itself once the account is funded, or two people let it go on: then what the bank does not fund ends unpaid, and is reported as such.',
     askBank:
-      'Does the available balance you show leave out payments that are added and not submitted yet, or an overdraft that you grant? Will you execute this run?',
+      'Is the available balance you show lower already by payments that are added and not submitted yet, or by submitted payments that are not executed yet? Does it leave out an overdraft that you grant? Will you execute this run?',
     actions: ['GO_ON', 'ACKNOWLEDGE'],
   },
   POSSIBLE_DUPLICATE_PAY: {
