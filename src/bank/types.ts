@@ -35,6 +35,9 @@ export const EVENTS = [
 ] as const;
 export type EventName = (typeof EVENTS)[number];
 
+/** A subscription can list it; it is not among those to subscribe to, and its meaning is not stated. */
+export const UNEXPLAINED_EVENT = 'account.credited';
+
 export const ACCOUNT_STATUSES = ['PENDING', 'OPENED', 'SUSPENDED', 'CLOSED'] as const;
 export type AccountStatus = (typeof ACCOUNT_STATUSES)[number];
 

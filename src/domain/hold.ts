@@ -1,5 +1,6 @@
 import { IsoDate, monthsBetween, Period, periodOf } from './calendar';
 import { formatMinor } from './money';
+import { PayRunStatus } from './pay-run';
 
 /** Pay is owed for the month before it as a rule, at times in advance, and at the end of a year for all of it. */
 const MOST_MONTHS_AHEAD = 3;
@@ -33,7 +34,8 @@ export const HOLD_CODES = {
       'Correct the id where both are one person, as where a spreadsheet took its zeros away; release the row if both are owed.',
   },
   EMPLOYEE_ALREADY_PAID: {
-    meaning: 'The employee is paid in another pay run of this period and kind of pay.',
+    meaning:
+      'When the row came, another pay run of this period and kind of pay paid the employee, or was to.',
     remedy: 'Leave the row out, or release it if a further payment is owed.',
   },
   EMPLOYEE_MAY_BE_PAID: {
@@ -84,18 +86,45 @@ export const HOLD_CODES = {
 
 export type HoldCode = keyof typeof HOLD_CODES;
 
+/**
+ * Whom nobody pays any more by another row than the held one: that may be released, unless another run ended without
+ * paying the employee, which only what replaces that payment does.
+ */
+export type Unpaid = 'BY_NOBODY' | 'BY_AN_ENDED_RUN';
+
+const REMEDY_OF_UNPAID: Readonly<Record<Unpaid, string>> = {
+  BY_NOBODY: 'Release the row if this run is to pay the employee; left out, nobody does.',
+  BY_AN_ENDED_RUN:
+    'Leave the row out, and make a successor of the run that did not pay the employee, or upload the row as a supplement.',
+};
+
 /** What was found, besides the code: lines count from 1, amounts are in minor units, absent is null. */
 export interface HoldFinding {
   code: HoldCode;
   besideLine: number | null;
   /** The run beside which it was found, as it is shown; null in the same file. */
   besideRun: string | null;
+  /** The state of that run now. */
+  besideStatus: PayRunStatus | null;
+  /** Of an open EMPLOYEE_ALREADY_PAID, whether what was found is over. */
+  unpaid: Unpaid | null;
   boundMinor: bigint | null;
   sameRows: number | null;
 }
 
-/** One sentence for the person who decides. */
-export function describeHold({ code, besideLine, besideRun, boundMinor, sameRows }: HoldFinding): string {
+/** For the person who decides: what was found, and what became of the run beside which it was. */
+export function describeHold(finding: HoldFinding): string {
+  const { besideRun, besideStatus, unpaid } = finding;
+  const now = besideRun === null || besideStatus === null ? '' : ` That run is ${besideStatus} now.`;
+  return `${describeFound(finding)}${now}${unpaid === null ? '' : ' No run pays the employee.'}`;
+}
+
+/** What the person who decides can do, as things are now. */
+export function remedyOf({ code, unpaid }: Pick<HoldFinding, 'code' | 'unpaid'>): string {
+  return unpaid === null ? HOLD_CODES[code].remedy : REMEDY_OF_UNPAID[unpaid];
+}
+
+function describeFound({ code, besideLine, besideRun, boundMinor, sameRows }: HoldFinding): string {
   const bound = formatMinor(boundMinor ?? 0n);
   switch (code) {
     case 'EMPLOYEE_TWICE':
@@ -107,7 +136,7 @@ export function describeHold({ code, besideLine, besideRun, boundMinor, sameRows
     case 'EMPLOYEE_ID_ALIKE':
       return `Line ${besideLine}${besideRun === null ? '' : ` of ${besideRun}`} pays the same account or name under an employee id that is almost this one.`;
     case 'EMPLOYEE_ALREADY_PAID':
-      return `The employee is paid by line ${besideLine} of ${besideRun}.`;
+      return `The employee was found in line ${besideLine} of ${besideRun}.`;
     case 'EMPLOYEE_MAY_BE_PAID':
       if (besideLine === null)
         return `What ${besideRun} did not pay may have been paid by a run that a restored database has forgotten.`;

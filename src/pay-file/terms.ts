@@ -189,7 +189,7 @@ async function resolveParent(
   if (UNAPPROVED.includes(parent.status)) {
     const detail = `The run is ${parent.status}: ${
       parent.status === 'READY' || parent.status === 'DRAFT'
-        ? 'amend it, or cancel it and upload the whole file again.'
+        ? 'upload its supplement once it is approved. If the run itself is wrong, amend it, or cancel it and upload the whole file again.'
         : 'upload the file as a run of its own.'
     }`;
     throw new Problem(409, 'PARENT_NOT_APPROVED', detail);

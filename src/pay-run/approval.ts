@@ -48,7 +48,7 @@ export async function approve(
   if (unbacked > 0) {
     const are = unbacked === 1 ? 'payment of the run is' : 'payments of the run are';
     const mend = unbacked === run.rowCount ? 'Cancel the run' : 'Leave their rows out by an amendment';
-    const message = `${unbacked} ${are} further pay that somebody allowed who may approve no more. ${mend}; uploaded as a supplement they are held until another approver releases them.`;
+    const message = `${unbacked} ${are} further pay that somebody allowed who may approve no more. ${mend}. Once a run of the period and kind of pay is approved, upload them as its supplement: there they are held until another approver releases them.`;
     throw new DomainError('RELEASE_NOT_BACKED', message, { payments: unbacked });
   }
   const version = await currentVersion(tx, run);

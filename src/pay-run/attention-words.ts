@@ -192,7 +192,7 @@ export const ATTENTION_WORDS = {
   },
   PERIOD_OVERDUE: {
     certain:
-      'Nothing of this period is submitted. It closes by itself once a run of the period is approved; approve, amend or upload it before the cut-off of its execution date.',
+      'No run of this month of the schedule is submitted. It closes by itself once a run of this period, kind of pay and account is approved; approve, amend or upload it before the cut-off of its execution date.',
     askBank: NOTHING_TO_ASK,
     actions: ['ACKNOWLEDGE'],
   },
@@ -211,9 +211,9 @@ export const ATTENTION_WORDS = {
   },
   LOW_BALANCE: {
     certain:
-      'Nothing of this run was submitted. It goes on by itself once the account is funded, or two people let it go on: then what the bank does not fund ends unpaid, and is reported as such.',
+      'Nothing of this run was submitted. Submitted payments of other runs on which the bank shows no hold yet are reserved; where the available balance is lower by them already, they count twice. It goes on by itself once the account is funded, or two people let it go on: then what the bank does not fund ends unpaid, and is reported as such.',
     askBank:
-      'Does the available balance you show leave out payments that are added and not submitted yet, or an overdraft that you grant? Will you execute this run?',
+      'Is the available balance you show lower already by payments that are added and not submitted yet, or by submitted payments that are not executed yet? Does it leave out an overdraft that you grant? Will you execute this run?',
     actions: ['GO_ON', 'ACKNOWLEDGE'],
   },
   POSSIBLE_DUPLICATE_PAY: {

@@ -4,7 +4,7 @@ import { Response } from 'express';
 import { z } from 'zod';
 import { Database } from '../database/database';
 import { PersonalData } from '../database/personal-data';
-import { describeHold, HOLD_CODES } from '../domain/hold';
+import { describeHold, HOLD_CODES, HoldFinding, remedyOf } from '../domain/hold';
 import { maskIban } from '../domain/iban';
 import { formatMinor } from '../domain/money';
 import { Allow } from '../http/allow';
@@ -45,8 +45,8 @@ export class HoldController {
   ): Promise<HoldPage> {
     const after = cursor === undefined ? BEFORE_ALL : decodeCursor(cursor, position);
     const rows = await this.database.inEmployer(employerId, async (tx) => {
-      await findRun(tx, runId);
-      return listHolds(tx, runId, { after, open }, limit + 1);
+      const run = await findRun(tx, runId);
+      return listHolds(tx, run, { after, open }, limit + 1);
     });
     const { items, nextCursor } = pageOf(rows, limit, ({ row_no: row, code }) => ({ row, code }));
     return { items: items.map((row) => showHold(row, (sealed) => this.personal.open(sealed))), nextCursor };
@@ -74,20 +74,21 @@ export class HoldController {
 }
 
 function showHold(row: HoldRow, open: (sealed: string) => string): HoldDocument {
-  const { meaning, remedy } = HOLD_CODES[row.code];
   const besideRun = showOptional('run', row.beside_run_id);
-  const message = describeHold({
+  const finding: HoldFinding = {
     code: row.code,
     besideLine: row.beside_line,
     besideRun,
+    besideStatus: row.beside_status,
+    unpaid: row.unpaid,
     boundMinor: row.bound_minor === null ? null : BigInt(row.bound_minor),
     sameRows: row.same_rows,
-  });
+  };
   return {
     code: row.code,
-    meaning,
-    remedy,
-    message,
+    meaning: HOLD_CODES[row.code].meaning,
+    remedy: remedyOf(finding),
+    message: describeHold(finding),
     payment: showHeldPayment(row, open),
     beside:
       row.beside_line === null && besideRun === null ? null : { line: row.beside_line, payRunId: besideRun },

@@ -1,8 +1,11 @@
 import { byKey } from '../database/by-key';
 import { EmployerTransaction } from '../database/database';
-import { HoldCode } from '../domain/hold';
+import { HoldCode, Unpaid } from '../domain/hold';
+import { PayRunStatus } from '../domain/pay-run';
 import { PaymentStatus } from '../domain/payment';
 import { RELEASE_STANDS } from './pay-release';
+import { PayRun } from './pay-run.entity';
+import { unpaidOfPeriod } from './replaced.store';
 
 /** What became of a hold that was decided; CANCELLED with its run. */
 export type HoldOutcome = 'RELEASED' | 'LEFT_OUT' | 'CANCELLED';
@@ -13,6 +16,8 @@ export interface HoldRow {
   code: HoldCode;
   beside_run_id: string | null;
   beside_line: number | null;
+  beside_status: PayRunStatus | null;
+  unpaid: Unpaid | null;
   bound_minor: string | null;
   same_rows: number | null;
   outcome: HoldOutcome | null;
@@ -34,22 +39,58 @@ export interface HoldPosition {
   code: string;
 }
 
+const otherOf = (held: string) => `SELECT FROM payment o WHERE o.employer_id = ${held}.employer_id
+  AND o.period = ${held}.period AND o.kind_of_pay = ${held}.kind_of_pay AND o.employee_id = ${held}.employee_id`;
+
+/** Whether the employee of a held payment may have been paid by a submit that a restored database had forgotten. */
+const mayBePaid = (
+  held: string,
+) => `EXISTS (${otherOf(held)} AND o.release_sequence >= ${held}.release_sequence
+  AND o.pay_run_id IN (
+    SELECT f.pay_run_id FROM forgotten_instruction f
+    WHERE f.employer_id = ${held}.employer_id AND f.pay_run_id <> ${held}.pay_run_id AND f.adopted_at IS NULL
+    UNION ALL SELECT i.pay_run_id FROM moved_instruction m
+    JOIN instruction i ON i.employer_id = m.employer_id AND i.id = m.instruction_id
+    WHERE m.employer_id = ${held}.employer_id AND i.pay_run_id <> ${held}.pay_run_id))`;
+
+/** Whether the employee of a held payment is, or may have been, paid by another. */
+const isPaid = (held: string) => `(EXISTS (${otherOf(held)} AND o.live) OR ${mayBePaid(held)})`;
+
 /** Holds of a run in the order of its rows, those of the whole run first; open ones, decided ones, or all. */
 export function listHolds(
   tx: EmployerTransaction,
-  payRunId: string,
+  run: PayRun,
   filter: { after: HoldPosition; open?: boolean },
   limit: number,
 ): Promise<HoldRow[]> {
+  const code: HoldCode = 'EMPLOYEE_ALREADY_PAID';
+  const unpaidInItsPlace = unpaidOfPeriod(
+    'p.employee_id = held.employee_id AND p.release_sequence = held.release_sequence AND p.pay_run_id <> $4',
+  );
   return tx.query<HoldRow>(
     `SELECT h.row_no, h.code, h.beside_run_id, h.beside_line, h.bound_minor, h.same_rows, h.outcome, h.reason,
-       h.decided_by, h.decided_at, h.payment_id, p.line, p.employee_id, p.name_sealed, p.iban_sealed, p.amount_minor,
-       p.status
-     FROM pay_hold h LEFT JOIN ${byKey('payment', 'h.payment_id')} p ON true
-     WHERE h.employer_id = $1 AND h.pay_run_id = $2 AND (h.row_no, h.code) > ($3, $4)
-       AND ($5::boolean IS NULL OR $5 = (h.outcome IS NULL))
-     ORDER BY h.row_no, h.code LIMIT $6`,
-    [tx.employerId, payRunId, filter.after.row, filter.after.code, filter.open ?? null, limit],
+       h.decided_by, h.decided_at, h.payment_id, held.line, held.employee_id, held.name_sealed, held.iban_sealed,
+       held.amount_minor, held.status, beside.status AS beside_status,
+       CASE WHEN h.code <> $9 OR h.outcome IS NOT NULL OR ${isPaid('held')} THEN NULL
+         WHEN EXISTS (SELECT FROM (${unpaidInItsPlace}) AS unpaid WHERE unpaid.id IS DISTINCT FROM held.replaces_payment_id)
+           THEN 'BY_AN_ENDED_RUN'
+         ELSE 'BY_NOBODY' END AS unpaid
+     FROM pay_hold h LEFT JOIN ${byKey('payment', 'h.payment_id')} held ON true
+     LEFT JOIN ${byKey('pay_run', 'h.beside_run_id')} beside ON true
+     WHERE h.employer_id = $1 AND h.pay_run_id = $4 AND (h.row_no, h.code) > ($5, $6)
+       AND ($7::boolean IS NULL OR $7 = (h.outcome IS NULL))
+     ORDER BY h.row_no, h.code LIMIT $8`,
+    [
+      tx.employerId,
+      run.period,
+      run.kindOfPay,
+      run.id,
+      filter.after.row,
+      filter.after.code,
+      filter.open ?? null,
+      limit,
+      code,
+    ],
   );
 }
 
@@ -141,20 +182,12 @@ export async function readHeld(
   payRunId: string,
   paymentId: string,
 ): Promise<HeldPayment | undefined> {
-  const other = `SELECT FROM payment o WHERE o.employer_id = p.employer_id AND o.period = p.period
-    AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id`;
-  const mayBePaid = `EXISTS (${other} AND o.release_sequence >= p.release_sequence AND o.pay_run_id IN (
-    SELECT f.pay_run_id FROM forgotten_instruction f
-    WHERE f.employer_id = p.employer_id AND f.pay_run_id <> p.pay_run_id AND f.adopted_at IS NULL
-    UNION ALL SELECT i.pay_run_id FROM moved_instruction m
-    JOIN instruction i ON i.employer_id = m.employer_id AND i.id = m.instruction_id
-    WHERE m.employer_id = p.employer_id AND i.pay_run_id <> p.pay_run_id))`;
   const [held] = await tx.query<HeldPayment>(
     `SELECT p.employee_id, p.release_sequence, p.replaces_payment_id,
        EXISTS (SELECT FROM pay_hold h WHERE h.employer_id = p.employer_id AND h.pay_run_id = p.pay_run_id
          AND h.payment_id = p.id AND h.outcome IS NULL) AS still_held,
-       EXISTS (${other} AND o.live) OR ${mayBePaid} AS paid,
-       EXISTS (${other} AND o.live AND o.release_sequence = p.release_sequence) OR ${mayBePaid} AS place_taken,
+       ${isPaid('p')} AS paid,
+       EXISTS (${otherOf('p')} AND o.live AND o.release_sequence = p.release_sequence) OR ${mayBePaid('p')} AS place_taken,
        EXISTS (SELECT FROM pay_release r WHERE r.employer_id = p.employer_id AND r.period = p.period
          AND r.kind_of_pay = p.kind_of_pay AND r.employee_id = p.employee_id AND r.sequence = p.release_sequence
          AND ${RELEASE_STANDS}) AS release_stands

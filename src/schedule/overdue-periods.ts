@@ -4,7 +4,7 @@ import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { ClockWatch } from '../database/clock-watch';
 import { Database, EmployerTransaction } from '../database/database';
-import { Period } from '../domain/business-day';
+import { IsoDate, Period } from '../domain/business-day';
 import { PayRunStatus } from '../domain/pay-run';
 import { showId } from '../http/prefixed-id';
 import { Alarm, clear, monthOfSchedule, raiseUndecided } from '../pay-run/attention.store';
@@ -43,10 +43,15 @@ const OF_ONE_RUN =
 
 interface Overdue {
   period: Period;
-  submit_at: Date;
+  kind_of_pay: string;
+  account_id: string;
+  execution_date: IsoDate;
+  /** Null where nobody said when: it is submitted on the day of its execution. */
+  submit_at: Date | null;
   of_schedule: boolean;
   subject_id: string;
   pay_run_id: string | null;
+  run_version: number;
   status: PayRunStatus | null;
   row_count: number;
   total_minor: string;
@@ -129,8 +134,9 @@ export class OverduePeriods {
   private read(tx: EmployerTransaction): Promise<Overdue[]> {
     const { cutOff, timeZone } = bankHours(this.config);
     return tx.query<Overdue>(
-      `SELECT p.period, p.submit_at, true AS of_schedule, NULL::uuid AS pay_run_id, NULL AS status, 0 AS row_count,
-         0 AS total_minor, NULL::timestamptz AS taken_back, (SELECT r.id FROM pay_run r WHERE r.employer_id = p.employer_id
+      `SELECT p.period, s.kind_of_pay, s.account_id, p.execution_date::text AS execution_date, p.submit_at, p.submit_at AS due_at,
+         true AS of_schedule, NULL::uuid AS pay_run_id, 0 AS run_version, NULL AS status, 0 AS row_count, 0 AS total_minor,
+         NULL::timestamptz AS taken_back, (SELECT r.id FROM pay_run r WHERE r.employer_id = p.employer_id
            AND r.schedule_id = p.schedule_id AND r.period = p.period AND r.status = 'CANCELLED' ORDER BY r.id DESC LIMIT 1) AS cancelled,
          ${monthOfSchedule('p.schedule_id', 'p.period')} AS subject_id,
          p.submit_at > s.created_at AND p.submit_at > $2::timestamptz - ${TOLD_WITHIN} AS to_tell
@@ -138,7 +144,8 @@ export class OverduePeriods {
        JOIN pay_schedule s ON s.employer_id = p.employer_id AND s.id = p.schedule_id AND s.active
        WHERE p.employer_id = $1 AND p.pay_run_id IS NULL AND p.submit_at <= $2 AND NOT ${PAID_OTHERWISE}
        UNION ALL
-       SELECT r.period, due.at, month.submit_at IS NOT NULL, r.id, r.status, r.row_count, r.total_minor,
+       SELECT r.period, r.kind_of_pay, r.account_id, r.execution_date::text, opens.planned, due.at,
+         month.submit_at IS NOT NULL, r.id, r.run_version, r.status, r.row_count, r.total_minor,
          (SELECT max(a.voided_at) FROM approval a WHERE a.employer_id = r.employer_id AND a.pay_run_id = r.id
            AND a.run_version = r.run_version HAVING bool_and(a.voided_at IS NOT NULL)), NULL, r.id,
          due.at > $2::timestamptz - ${TOLD_WITHIN} AND NOT ${LAPSED}
@@ -156,7 +163,7 @@ export class OverduePeriods {
          ELSE least(opens.cut_off, version.made + ${TIME_TO_APPROVE}) END AS at) due
        WHERE r.employer_id = $1 AND due.at <= $2
          AND (${UNAPPROVED} OR r.status = 'CANCELLING' AND month.submit_at IS NOT NULL)
-       ORDER BY submit_at, subject_id`,
+       ORDER BY due_at, subject_id`,
       [tx.employerId, this.clock.now(), WAITING, AMENDED, cutOff, timeZone],
     );
   }
@@ -173,18 +180,19 @@ function noneOf({ cancelled }: Overdue): string {
   return cancelled === null ? MISSING.none : `${MISSING.none}: ${showId('run', cancelled)} was cancelled`;
 }
 
-function sinceOf({ status, taken_back: at }: Overdue): string {
-  return at === null || status === 'CANCELLING'
-    ? ''
-    : `: its approvals were taken back at ${at.toISOString()}`;
+function whyOf({ status, run_version: version, taken_back: at }: Overdue, run: string): string {
+  if (status === 'CANCELLING') return `${run} ${MISSING.cancelling}`;
+  const since = at === null ? '' : `: its approvals were taken back at ${at.toISOString()}`;
+  return `version ${version} of ${run} ${MISSING.unapproved}${since}`;
 }
 
+/** It names the date and the version: what was decided of another is asked anew. */
 function alarmOf(overdue: Overdue): Alarm {
-  const { period, pay_run_id: payRunId } = overdue;
-  const due = `The run of period ${period} was to be submitted at ${overdue.submit_at.toISOString()}`;
-  const why = overdue.status === 'CANCELLING' ? MISSING.cancelling : MISSING.unapproved;
-  const missing =
-    payRunId === null ? noneOf(overdue) : `${showId('run', payRunId)} ${why}${sinceOf(overdue)}`;
+  const { pay_run_id: payRunId, submit_at: submitAt, execution_date: executionDate } = overdue;
+  const run = `The ${overdue.kind_of_pay} run of period ${overdue.period} from account ${showId('acc', overdue.account_id)}`;
+  const planned = submitAt === null ? 'is' : `was to be submitted at ${submitAt.toISOString()},`;
+  const due = `${run} ${planned} to be executed on ${executionDate}`;
+  const missing = payRunId === null ? noneOf(overdue) : whyOf(overdue, showId('run', payRunId));
   return {
     kind: KIND,
     subjectId: overdue.subject_id,

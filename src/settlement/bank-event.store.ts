@@ -1,10 +1,10 @@
-import { EVENTS } from '../bank/types';
+import { EVENTS, UNEXPLAINED_EVENT } from '../bank/types';
 import { EmployerTransaction, Transaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { namedSubject } from '../pay-run/named-subject';
 import { raiseUndecided } from '../pay-run/attention.store';
 
-const KNOWN: ReadonlySet<string> = new Set(EVENTS);
+const KNOWN: ReadonlySet<string> = new Set([...EVENTS, UNEXPLAINED_EVENT]);
 
 /** An event as an employer may see it: its name, when it came and how often, and which accounts it named. */
 export interface BankEvent {
@@ -21,7 +21,7 @@ export interface BankEvent {
 /** An event that concerns no employer. */
 export type InstallationEvent = Omit<BankEvent, 'account_ids'>;
 
-/** Whether the interface document names the event (Events, Subscribable events). */
+/** Whether the interface document names the event (Events, Subscribable events), be it without its meaning. */
 export function isKnownEvent(event: string): boolean {
   return KNOWN.has(event);
 }

@@ -14,6 +14,8 @@ const finding = (code: HoldCode): HoldFinding => ({
   code,
   besideLine: 7,
   besideRun: 'run_1',
+  besideStatus: null,
+  unpaid: null,
   boundMinor: 123_456n,
   sameRows: 9,
 });

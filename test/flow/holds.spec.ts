@@ -125,7 +125,7 @@ describe('a payroll in which HR made mistakes', () => {
     const [ofRun] = await holdsOf(again.data.id);
     expect(ofRun).toMatchObject({
       payment: null,
-      message: `Of the rows, 3 are in other runs of the period or of about the same day already, as in ${first.id}.`,
+      message: `Of the rows, 3 are in other runs of the period or of about the same day already, as in ${first.id}. That run is READY now.`,
     });
     expect((await payroll.approve(again.data)).status).toBe(409);
     expect((await release(again.data.id, ofRun!)).data).toMatchObject({ runVersion: 1, openHolds: 0 });

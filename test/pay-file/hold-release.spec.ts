@@ -4,8 +4,10 @@ import { readId, showId } from '../../src/http/prefixed-id';
 import { withdrawFurtherPay } from '../../src/pay-file/release';
 import { amend } from '../../src/pay-run/amendment';
 import { cancelRun } from '../../src/pay-run/cancellation';
+import { HoldController } from '../../src/pay-run/hold.controller';
 import { releaseHold } from '../../src/pay-run/hold-release';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
+import { PayRunCommands } from '../../src/pay-run/pay-run.commands';
 import { csv, Desk, PayDesk, row } from './pay-desk';
 
 let desk: PayDesk;
@@ -514,5 +516,42 @@ describe('a run with holds', () => {
       { outcome: 'CANCELLED' },
     ]);
     expect(await upload([row('E1', '1.00'), row('E2', '2.00')])).not.toBe(id);
+  });
+});
+
+describe('a row held beside another run', () => {
+  const CODE = 'EMPLOYEE_ALREADY_PAID';
+  const shown = async (runId: string) => {
+    const controller = new HoldController(desk.database, desk.personal, {} as PayRunCommands);
+    const { items } = await controller.list(employer.employerId, runId, { limit: 10 });
+    return items.map(({ message, remedy }) => [message, remedy]);
+  };
+  const found = (runId: string, rest: string) =>
+    `The employee was found in line 2 of ${showId('run', runId)}. ${rest}`;
+
+  it('shows the state of that run, and that nobody else pays the employee once it is cancelled', async () => {
+    const other = await upload([row('E1')]);
+    const id = await upload([row('E1', '5.00'), row('E2')]);
+    const leave = 'Leave the row out, or release it if a further payment is owed.';
+    expect(await shown(id)).toEqual([[found(other, 'That run is READY now.'), leave]]);
+    await approved(other);
+    expect(await shown(id)).toEqual([[found(other, 'That run is APPROVED now.'), leave]]);
+    await desk.cancel(employer, showId('run', other));
+    const releaseIt = 'Release the row if this run is to pay the employee; left out, nobody does.';
+    const over = found(other, 'That run is CANCELLED now. No run pays the employee.');
+    expect(await shown(id)).toEqual([[over, releaseIt]]);
+    await release(id, CODE, 2);
+    expect(await rowsOf(id)).toEqual(['2 READY 0', '3 READY 0']);
+  });
+
+  it('names a successor where that run ended without paying the employee, as the release is refused', async () => {
+    const other = await upload([row('E1')]);
+    const id = await upload([row('E1', '5.00'), row('E2')]);
+    await fail(other);
+    const over = found(other, 'That run is FAILED now. No run pays the employee.');
+    expect(await shown(id)).toEqual([
+      [over, expect.stringMatching(/^Leave the row out, and make a successor/)],
+    ]);
+    await expect(release(id, CODE, 2)).rejects.toMatchObject({ code: 'HELD_PAYMENT_OUTDATED' });
   });
 });

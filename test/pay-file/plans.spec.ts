@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readId } from '../../src/http/prefixed-id';
 import { listDifferences } from '../../src/pay-run/comparison.reads';
 import { listHolds } from '../../src/pay-run/hold.store';
+import { findRun } from '../../src/pay-run/pay-run.store';
 import { listPayments } from '../../src/pay-run/pay-run.reads';
 import { Excess } from '../support/plans';
 import { csv, Desk, PayDesk, row } from './pay-desk';
@@ -45,7 +46,7 @@ async function look({ employerId }: Desk, shownId: string): Promise<void> {
   const id = readId('run', shownId);
   await desk.database.inEmployer(employerId, async (tx) => {
     await listPayments(tx, id, { after: 0, nameChanged: false }, 101);
-    await listHolds(tx, id, { after: { row: 0, code: '' } }, 101);
+    await listHolds(tx, await findRun(tx, id), { after: { row: 0, code: '' } }, 101);
   });
   for (const kind of ['JOINED', 'LEFT', 'IBAN_CHANGED', 'NET_CHANGED', 'NAME_CHANGED'] as const)
     await desk.inRun({ employerId } as Desk, id, (tx, run) =>

@@ -138,7 +138,9 @@ describe('the release of a further payment', () => {
     await desk.asSuperuser(`DELETE FROM person_role WHERE person_id = $1`, [leaves]);
     await expect(desk.approve(employer, id)).rejects.toMatchObject({
       code: 'RELEASE_NOT_BACKED',
-      message: expect.stringMatching(/^1 payment of the run is .* Cancel the run; uploaded as a supplement/),
+      message: expect.stringMatching(
+        /^1 payment of the run is .* Cancel the run\. Once a run .* is approved, upload them as its supplement/,
+      ),
     });
   });
 

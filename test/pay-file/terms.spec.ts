@@ -243,6 +243,7 @@ describe('an employer with a schedule', () => {
     expect(await desk.refusal(employer, csv(row('E2')), supplement)).toMatchObject({
       status: 409,
       code: 'PARENT_NOT_APPROVED',
+      message: expect.stringContaining('upload its supplement once it is approved'),
     });
     await desk.query(employer, `UPDATE pay_run SET status = 'APPROVED'`);
     expect(await desk.refusal(employer, csv(row('E2')), { ...supplement, executionDate: '' })).toMatchObject({

@@ -44,3 +44,10 @@ describe('what is on offer', () => {
     expect(needsWord(asked('REBUILD_LIMIT', '…'), 'TRY_AGAIN')).toBe(false);
   });
 });
+
+it('asks the bank about everything its available balance may be lower by, as the gate counts it', () => {
+  const { certain, askBank } = ATTENTION_WORDS.LOW_BALANCE;
+  expect(askBank).toContain('submitted payments that are not executed yet');
+  expect(askBank).toContain('added and not submitted yet');
+  expect(certain).toContain('they count twice');
+});

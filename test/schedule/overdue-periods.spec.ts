@@ -42,8 +42,12 @@ const open = async () =>
       `SELECT happened FROM attention WHERE kind = 'PERIOD_OVERDUE' AND resolved_at IS NULL ORDER BY id`,
     )
   ).map(({ happened }) => happened);
-const due = (period: string, at: string, missing: string) =>
-  `The run of period ${period} was to be submitted at ${at}, and ${missing}.`;
+/** To be executed on the 25th, or the day that is said. */
+const due = (period: string, at: string, missing: string, on = `${period}-25`) =>
+  `${theRun('SALARY', period)} was to be submitted at ${at}, to be executed on ${on}, and ${missing}.`;
+const theRun = (kindOfPay: string, period: string) =>
+  `The ${kindOfPay} run of period ${period} from account ${showId('acc', schedule.accountId)}`;
+const notApproved = (id: string, version = 1) => `version ${version} of ${showId('run', id)} is not approved`;
 const moved = (payRunId: string, status: string) =>
   query('UPDATE pay_run SET status = $2 WHERE id = $1', [payRunId, status]);
 /** A run of March, made at ten on the tenth unless it is said when. */
@@ -60,7 +64,7 @@ it('tells once that no run is there when its submit is due, and then that it is 
   const missing = [due('2026-03', MARCH_DUE, 'there is none')];
   expect([await look(), await look()]).toEqual([missing, missing]);
   const id = await bound();
-  const unapproved = [due('2026-03', MARCH_DUE, `${showId('run', id)} is not approved`)];
+  const unapproved = [due('2026-03', MARCH_DUE, notApproved(id))];
   expect([await look(), await look()]).toEqual([unapproved, unapproved]);
   await moved(id, 'APPROVED');
   expect(await look()).toEqual([]);
@@ -84,7 +88,7 @@ it('tells of a run that people amended, and that the bank does not let be taken 
   await amend('2026-03-23T07:51:00Z');
   expect(await look()).toEqual([]);
   clock.set('2026-03-23T08:01:00Z');
-  expect(await look()).toEqual([due('2026-03', MARCH_DUE, `${showId('run', id)} is not approved`)]);
+  expect(await look()).toEqual([due('2026-03', MARCH_DUE, notApproved(id))]);
   await query('UPDATE amendment SET applied_as_version = 2');
   expect(await look()).toEqual([]);
 });
@@ -124,11 +128,11 @@ it('tells of each month by itself', async () => {
   clock.set('2026-04-22T07:00:00Z');
   expect(await look()).toEqual([
     due('2026-03', MARCH_DUE, 'there is none'),
-    due('2026-04', '2026-04-22T07:00:00.000Z', 'there is none'),
+    due('2026-04', '2026-04-22T07:00:00.000Z', 'there is none', '2026-04-24'),
   ]);
   const id = await bound();
   await moved(id, 'APPROVED');
-  expect(await look()).toEqual([due('2026-04', '2026-04-22T07:00:00.000Z', 'there is none')]);
+  expect(await look()).toEqual([due('2026-04', '2026-04-22T07:00:00.000Z', 'there is none', '2026-04-24')]);
 });
 
 it('does not ask again what two people decided', async () => {
@@ -206,7 +210,7 @@ it('tells of a run that was uploaded after its month was due, also where the sch
   clock.set(new Date(Date.parse(begins) - 1).toISOString());
   expect(await look()).toEqual([]);
   clock.set(begins);
-  expect(await look()).toEqual([due('2026-03', begins, `${showId('run', id)} is not approved`)]);
+  expect(await look()).toEqual([due('2026-03', MARCH_DUE, notApproved(id))]);
 });
 
 it('asks anew of a run that two people acknowledged and that was amended to a later date', async () => {
@@ -215,20 +219,53 @@ it('asks anew of a run that two people acknowledged and that was amended to a la
   expect(await look()).toHaveLength(1);
   await decided();
   expect(await look()).toEqual([]);
+  await secondVersion(id, '2026-03-23T12:00:00Z', '2026-04-09');
+  clock.set('2026-04-08T21:59:59Z');
+  expect(await look()).toEqual([]);
+  clock.set('2026-04-08T22:00:00Z');
+  expect(await look()).toEqual([due('2026-03', MARCH_DUE, notApproved(id, 2), '2026-04-09')]);
+});
+
+it('asks anew of a run that two people acknowledged and that was amended on its day', async () => {
+  const id = await bound();
+  clock.set(MARCH_DUE);
+  expect(await look()).toHaveLength(1);
+  await decided();
+  await secondVersion(id, '2026-03-25T08:00:00Z', '2026-03-25');
+  clock.set('2026-03-25T08:59:59Z');
+  expect(await look()).toEqual([]);
+  clock.set('2026-03-25T09:00:00Z');
+  expect(await look()).toEqual([due('2026-03', MARCH_DUE, notApproved(id, 2))]);
+});
+
+async function secondVersion(id: string, madeAt: string, executionDate: string): Promise<void> {
   await execute(
     store.superuserUrl,
     `INSERT INTO pay_run_version (employer_id, pay_run_id, run_version, root_hash, row_count, total_minor,
        execution_date, prepared_by, reason, created_at)
-     SELECT employer_id, id, 2, decode(repeat('00', 32), 'hex'), 0, 0, '2026-04-09', created_by, 'later', $2
+     SELECT employer_id, id, 2, decode(repeat('00', 32), 'hex'), 0, 0, $3, created_by, 'later', $2
      FROM pay_run WHERE id = $1`,
-    [id, '2026-03-23T12:00:00Z'],
+    [id, madeAt, executionDate],
   );
-  await query(`UPDATE pay_run SET execution_date = '2026-04-09' WHERE id = $1`, [id]);
-  clock.set('2026-04-08T21:59:59Z');
-  expect(await look()).toEqual([]);
-  clock.set('2026-04-08T22:00:00Z');
-  const again = due('2026-03', '2026-04-08T22:00:00.000Z', `${showId('run', id)} is not approved`);
-  expect(await look()).toEqual([again]);
+  await query(`UPDATE pay_run SET run_version = 2, execution_date = $2 WHERE id = $1`, [id, executionDate]);
+}
+
+it('says which pay lacks its run, and nothing of the other pay of the month', async () => {
+  await query(
+    `INSERT INTO pay_schedule SELECT (jsonb_populate_record(s, jsonb_build_object('id', $1::uuid, 'kind_of_pay', 'BONUS'))).*
+     FROM pay_schedule s`,
+    [newId()],
+  );
+  await one.maker.tick();
+  const id = await bindRun(one.database, schedule.employerId, '2026-03', '2026-03-10T10:00:00Z', 'SALARY');
+  for (const status of ['READY', 'APPROVED', 'BUILDING', 'VERIFIED', 'SUBMITTING', 'FOLLOWING', 'SETTLED'])
+    await moved(id, status);
+  clock.set(MARCH_DUE);
+  const bonus = `${theRun('BONUS', '2026-03')} was to be submitted at ${MARCH_DUE}, to be executed on 2026-03-25`;
+  expect(await look()).toEqual([`${bonus}, and there is none.`]);
+  expect(await query(`SELECT certain FROM attention`)).toEqual([
+    { certain: expect.stringMatching(/^No run of this month of the schedule is submitted\./) },
+  ]);
 });
 
 it('tells of a month whose run is being cancelled, which the bank holds up', async () => {
@@ -262,6 +299,7 @@ describe('a run of no schedule', () => {
 
   it.each([
     ['at its submit', '2026-03-20T08:00:00.000Z', '2026-03-25', '2026-03-20T08:00:00.000Z'],
+    ['an hour after it was made on its day', null, '2026-03-10', '2026-03-10T11:00:00.000Z'],
     ['when its execution date begins', null, '2026-03-25', '2026-03-24T23:00:00.000Z'],
     [
       'an hour after it was made, after its submit',
@@ -275,12 +313,15 @@ describe('a run of no schedule', () => {
       '2026-03-25',
       '2026-03-24T23:00:00.000Z',
     ],
-  ])('is told once as not approved: %s', async (_when, submitAt, executionDate, at) => {
+  ])('is told once as not approved, with its own submit: %s', async (_when, submitAt, executionDate, at) => {
     const id = await unscheduled(submitAt, executionDate);
     clock.set(new Date(Date.parse(at) - 1).toISOString());
     expect(await look()).toEqual([]);
     clock.set(at);
-    const told = [due('2026-03', at, `${showId('run', id)} is not approved`)];
+    const planned = submitAt === null ? 'is' : `was to be submitted at ${submitAt},`;
+    const told = [
+      `${theRun('BONUS', '2026-03')} ${planned} to be executed on ${executionDate}, and ${notApproved(id)}.`,
+    ];
     expect([await look(), await look()]).toEqual([told, told]);
     expect(await query('SELECT payments, certain FROM attention')).toEqual([
       { payments: 2, certain: expect.stringMatching(/^Nothing of this run is submitted/) },

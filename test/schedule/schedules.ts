@@ -112,12 +112,13 @@ export function periodsOf(database: Database, { employerId, id }: PaySchedule): 
   );
 }
 
-/** Binds a DRAFT run of no rows to a month of the employer's schedule. @returns its id */
+/** Binds a DRAFT run of no rows to a month of the employer's schedule of a kind of pay. @returns its id */
 export async function bindRun(
   database: Database,
   employerId: string,
   period: string,
   madeAt?: string,
+  kindOfPay: string = TERMS.kindOfPay,
 ): Promise<string> {
   const id = newId();
   await database.inEmployer(employerId, async (tx) => {
@@ -125,10 +126,14 @@ export async function bindRun(
       `INSERT INTO pay_run (employer_id, id, account_id, period, kind_of_pay, execution_date, submit_at, schedule_id,
          status, row_count, total_minor, currency, created_by, created_at)
        SELECT s.employer_id, $1, account_id, p.period, kind_of_pay, execution_date, submit_at, schedule_id, 'DRAFT', 0,
-         0, 'EUR', created_by, coalesce($3::timestamptz, now()) FROM pay_schedule s JOIN schedule_period p ON p.schedule_id = s.id WHERE p.period = $2`,
-      [id, period, madeAt ?? null],
+         0, 'EUR', created_by, coalesce($3::timestamptz, now()) FROM pay_schedule s JOIN schedule_period p ON p.schedule_id = s.id WHERE p.period = $2 AND kind_of_pay = $4`,
+      [id, period, madeAt ?? null, kindOfPay],
     );
-    await tx.manager.update(SchedulePeriod, { employerId, period }, { payRunId: id });
+    await tx.query(
+      `UPDATE schedule_period p SET pay_run_id = r.id FROM pay_run r
+       WHERE r.id = $1 AND p.schedule_id = r.schedule_id AND p.period = r.period`,
+      [id],
+    );
   });
   return id;
 }

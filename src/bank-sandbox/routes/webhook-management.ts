@@ -1,16 +1,13 @@
-import { PATHS, type WebhookSubscription } from '../../bank/types';
+import { PATHS, UNEXPLAINED_EVENT, type WebhookSubscription } from '../../bank/types';
 import { type Answer, pathPattern, type Route } from '../http/exchange';
 import type { HookRecord } from '../webhooks/outbox';
 import { type BankRoutes, wholeNumberParam } from './routes';
-
-/** An event a subscription can list that is not among the subscribable ones; its meaning is not stated. */
-const CREDITED = 'account.credited';
 
 /** Section "Webhook management". */
 export function webhookRoutes({ bank, requests, variants }: BankRoutes): Route[] {
   const scopes = ['event_management'] as const;
   const view = ({ id, name, url, events }: HookRecord): WebhookSubscription => {
-    const shown = variants.creditedEvent ? [...events, CREDITED] : events;
+    const shown = variants.creditedEvent ? [...events, UNEXPLAINED_EVENT] : events;
     return { id, name, body: url, distributorId: bank.accounts.seed.distributor.id, events: shown };
   };
   const told = (message: Readonly<Record<string, string>>): Answer =>
