@@ -142,7 +142,7 @@ export class Follower {
       await this.recordShown(claim, followed, glance.shown);
       return {};
     }
-    const cameBack = new CameBack(this.personal.open(account.ibanSealed), instruction.id);
+    const cameBack = new CameBack(instruction.id);
     const payments = await this.paymentsOf(claim, followed, cameBack, glance);
     const { seen, by, unread, garbled, cutShort, untried } = payments;
     const asked = glance ?? (await this.glance.afterPayments(followed, seen));
@@ -302,7 +302,7 @@ export class Follower {
     const { bankStatus } = followed.instruction;
     const isDayOver = late.shouldHaveMoved;
     await tellOfEnded(tx, instruction, payments, { before: bankStatus, progress, isDayOver });
-    await tellOfPossibleReturns(tx, instruction, payments, cameBack);
+    await tellOfPossibleReturns(tx, this.personal, instruction, payments, cameBack);
     if (isSecond && this.totals.isSecondLook(instruction) && isUnseen(followed, instruction, read, true))
       await tellOfUnseenTotals(tx, instruction, followed.planned);
     if (instruction.status !== 'SUBMITTED') return { unshown, hadEnded: true };
