@@ -29,7 +29,7 @@ import {
   tellOfDifference,
   tellOfEntries,
   tellOfForeign,
-  tellOfUnfinished,
+  tellOfUnseen,
   tellOfUnseenTotals,
 } from './follow-alarms';
 import { tellOfEnded, tellOfGone } from './ended-by-bank';
@@ -383,9 +383,8 @@ export class Follower {
     payments: readonly FollowedPayment[],
     why: string,
   ): Promise<boolean> {
-    const open = payments.filter(({ status }) => !isPaymentFinal(status));
-    if (open.length > 0) {
-      if (this.lateness.isOverdue(followed.run)) await tellOfUnfinished(tx, followed.instruction, open, why);
+    if (payments.some(({ status }) => !isPaymentFinal(status))) {
+      if (this.lateness.isOverdue(followed.run)) await tellOfUnseen(tx, instruction, payments, why);
       return false;
     }
     const settled = payments.filter(({ status }) => status === 'SETTLED').length;
