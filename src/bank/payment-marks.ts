@@ -15,8 +15,10 @@ export interface PaymentMarks {
   direction?: string;
   /** The words of its remittance, where what comes back may name what it was; read of what came in only. */
   remittanceWords?: readonly string[];
-  /** Creditor's account; read of what came in only. */
+  /** Creditor's account, where it is shown by its IBAN; read of what came in only. */
   creditorIban?: string;
+  /** Debtor's, in the same way. */
+  debtorIban?: string;
   /** Its amount as received; read of what came in only. */
   amount?: AmountText;
   /** The same in minor units, once the bank's unit was applied to it. */
@@ -44,16 +46,28 @@ export function marksOf(record: unknown): PaymentMarks {
     messageId: messageId === NOT_PROVIDED ? undefined : messageId?.toLowerCase(),
     direction,
     ...(direction === INWARD && {
-      creditorIban: creditorIbanOf(record),
+      creditorIban: partyIbanOf(record, 'creditor'),
+      debtorIban: partyIbanOf(record, 'debtor'),
       remittanceWords: remittanceWordsOf(record),
       ...amountOf(record),
     }),
   };
 }
 
-function creditorIbanOf(record: unknown): string | undefined {
-  const creditor = fieldOf(fieldOf(record, 'paymentTransactionParties'), 'creditor');
-  return textOf(fieldOf(fieldOf(creditor, 'accountId'), 'value'));
+function partyIbanOf(record: unknown, name: 'creditor' | 'debtor'): string | undefined {
+  const party = fieldOf(fieldOf(record, 'paymentTransactionParties'), name);
+  return ibanOf(fieldOf(party, 'accountId'));
+}
+
+/** How an IBAN begins, of whatever type it is said to be (Party object, `accountId`). */
+const LIKE_AN_IBAN = /^\s*[a-z]{2}\s*[0-9]{2}/i;
+
+/** Absent where an account is shown by another type, and not by its IBAN all the same. */
+export function ibanOf(accountId: unknown): string | undefined {
+  const value = textOf(fieldOf(accountId, 'value'));
+  const type = textOf(fieldOf(accountId, 'type')) ?? 'IBAN';
+  const isIban = value !== undefined && (type.toUpperCase() === 'IBAN' || LIKE_AN_IBAN.test(value));
+  return isIban ? value : undefined;
 }
 
 function remittanceWordsOf(record: unknown): string[] | undefined {

@@ -3,8 +3,8 @@ import { isCurrency, MAX_AMOUNT_MINOR } from '../domain/money';
 import type { AmountCodec, AmountText } from './amount-codec';
 import { ContractDrift } from './errors';
 import type { PaymentIds } from './payment-ids';
-import { marksOf, type PaymentMarks } from './payment-marks';
-import type { Account, CustomerInstruction, Party, PaymentTransaction } from './schema';
+import { ibanOf, marksOf, type PaymentMarks } from './payment-marks';
+import type { Account, CustomerInstruction, PaymentTransaction } from './schema';
 
 /** Which payment a record is of, and how far it has got. */
 export interface BankPaymentStatus {
@@ -17,6 +17,8 @@ export interface BankPaymentStatus {
   direction?: string;
   /** The words of its remittance; read of what came in only. */
   remittanceWords?: readonly string[];
+  /** Debtor's account; read of what came in only. */
+  debtorIban?: string;
   status: string;
 }
 
@@ -79,7 +81,6 @@ export interface BankAccount {
 }
 
 type PaymentGroup = NonNullable<CustomerInstruction['paymentTransactionsStatus']>[number];
-type AccountId = Party['accountId'];
 
 /** Types of what a bank books by itself, which is no payment to anybody (Transaction types). */
 const OWN_ENTRIES: ReadonlySet<string> = new Set(['FEE', 'REFUND']);
@@ -103,7 +104,7 @@ export function namesItsInstruction(one: Pick<BankPayment, 'bankInstructionId'>)
 export function paymentStatusOf(record: PaymentTransaction): BankPaymentStatus {
   const { id, status } = record.paymentTransactionInternalInformation;
   const marks = marksOf(record);
-  const { bankTransactionId: other, bankInstructionId, messageId, direction, remittanceWords } = marks;
+  const { bankTransactionId: other, bankInstructionId, messageId, direction } = marks;
   const ids: PaymentIds = other === undefined || other === id ? [id] : [id, other];
   return {
     bankPaymentId: id,
@@ -111,7 +112,8 @@ export function paymentStatusOf(record: PaymentTransaction): BankPaymentStatus {
     bankInstructionId,
     messageId,
     direction,
-    remittanceWords,
+    remittanceWords: marks.remittanceWords,
+    debtorIban: marks.debtorIban,
     status: status.value,
   };
 }
@@ -196,17 +198,6 @@ export function accountOf(record: Account, codec: AmountCodec): BankAccount {
 /** An empty text is how some write what there is not. */
 function textOf(text: string | null | undefined): string | undefined {
   return text == null || text.trim() === '' ? undefined : text;
-}
-
-/** How an IBAN begins, of whatever type it is said to be (Party object, `accountId`). */
-const LIKE_AN_IBAN = /^\s*[a-z]{2}\s*[0-9]{2}/i;
-
-/** Absent where an account is shown by another type, and not by its IBAN all the same. */
-function ibanOf(accountId: AccountId): string | undefined {
-  const value = textOf(accountId?.value);
-  const type = textOf(accountId?.type) ?? 'IBAN';
-  const isIban = value !== undefined && (type.toUpperCase() === 'IBAN' || LIKE_AN_IBAN.test(value));
-  return isIban ? value : undefined;
 }
 
 /**

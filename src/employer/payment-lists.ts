@@ -72,7 +72,8 @@ export class PaymentLists {
     const known = knownTo(bankIds);
     const ours = found.filter((payment) => {
       if (!isIncoming(payment, known)) return true;
-      onIncoming?.({ ...payment, creditorIban: payment.iban });
+      const named = payment.bankInstructionId ?? bankInstructionId;
+      onIncoming?.({ ...payment, bankInstructionId: named, creditorIban: payment.iban });
       return false;
     });
     if (ours.length > 0) onShown?.('own-list');

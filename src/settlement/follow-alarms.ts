@@ -6,7 +6,14 @@ import { firstFew, MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { maskIban } from '../domain/iban';
 import { formatMoney, isSummed, sumMinor } from '../domain/money';
 import { foldIban } from '../domain/party';
-import { aboutInstruction, type Alarm, raiseNaming, raiseUndecided } from '../pay-run/attention.store';
+import {
+  aboutInstruction,
+  type Alarm,
+  clear,
+  openText,
+  raiseNaming,
+  raiseUndecided,
+} from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { shownFields } from '../pay-run/match';
 import { namesOf as isNamedBy, readMessageId } from '../pay-run/message-id';
@@ -14,6 +21,7 @@ import { PayRun } from '../pay-run/pay-run.entity';
 import { named } from '../pay-run/stop-successors';
 import { stopRunUnlessDecided, stopUnlessDecided } from '../pay-run/stop';
 import { FollowedPayment } from './follow-plan';
+import { unseenOf } from './status-alarms';
 
 /** Foreign payments named in an attention; of more their number is told. */
 const FOREIGN_NAMED = 100;
@@ -299,24 +307,38 @@ export async function nowRead(tx: EmployerTransaction, run: PayRun, instructionI
   );
 }
 
-const NOT_FINAL = ' payments are not final two banking days after the execution date.';
+const NOT_FINAL = ' not final two banking days after the execution date.';
 
 /**
- * Payments should be final by now and are not. Once it is decided, it is not asked again as they become fewer.
+ * Payments should be final by now, and neither are nor show a status that is asked about: told anew as their number
+ * changes while it is open, and no more once none is left. What is decided is not asked again as they become fewer.
+ * @param payments of an overdue instruction, as they stand
  * @param why what else is to be said of it, or nothing
  */
-export function tellOfUnfinished(
+export async function tellOfUnseen(
   tx: EmployerTransaction,
   instruction: Instruction,
-  open: readonly FollowedPayment[],
+  payments: readonly FollowedPayment[],
   why: string,
 ): Promise<void> {
+  const unseen = unseenOf(instruction, payments);
+  if (unseen.length === 0)
+    return clear(
+      tx,
+      ['ROW_UNSEEN'],
+      instruction.id,
+      'what is left shows how far it got, and is asked about by that',
+    );
+  const happened = (unseen.length === 1 ? '1 payment is' : `${unseen.length} payments are`) + NOT_FINAL;
   const alarm = {
     kind: 'ROW_UNSEEN',
     ...aboutInstruction(instruction),
-    happened: `${open.length}${NOT_FINAL}${why}`,
-    payments: open.length,
-    amountMinor: open.reduce((sum, payment) => sum + payment.amountMinor, 0n),
+    happened: happened + why,
+    payments: unseen.length,
+    amountMinor: sumMinor(unseen.map(({ amountMinor }) => amountMinor)),
   } as const;
-  return raiseNaming(tx, alarm, [NOT_FINAL]);
+  const open = await openText(tx, alarm);
+  if (open !== undefined && !open.startsWith(happened))
+    await clear(tx, ['ROW_UNSEEN'], instruction.id, 'other payments are left: told anew');
+  await raiseNaming(tx, alarm, [NOT_FINAL]);
 }

@@ -29,7 +29,7 @@ import {
   tellOfDifference,
   tellOfEntries,
   tellOfForeign,
-  tellOfUnfinished,
+  tellOfUnseen,
   tellOfUnseenTotals,
 } from './follow-alarms';
 import { tellOfEnded, tellOfGone } from './ended-by-bank';
@@ -143,7 +143,7 @@ export class Follower {
       await this.recordShown(claim, followed, glance.shown);
       return {};
     }
-    const cameBack = new CameBack(this.personal.open(account.ibanSealed), instruction.id);
+    const cameBack = new CameBack(instruction.id);
     const payments = await this.paymentsOf(claim, followed, cameBack, glance);
     const { seen, by, unread, garbled, cutShort, untried } = payments;
     const asked = glance ?? (await this.glance.afterPayments(followed, seen));
@@ -304,7 +304,7 @@ export class Follower {
     const { bankStatus } = followed.instruction;
     const isDayOver = late.shouldHaveMoved;
     await tellOfEnded(tx, instruction, payments, { before: bankStatus, progress, isDayOver });
-    await tellOfPossibleReturns(tx, instruction, payments, cameBack);
+    await tellOfPossibleReturns(tx, this.personal, instruction, payments, cameBack);
     await tellOfDates(tx, followed, { shown, seen, payments });
     if (isSecond && this.totals.isSecondLook(instruction) && isUnseen(followed, instruction, read, true))
       await tellOfUnseenTotals(tx, instruction, followed.planned);
@@ -386,9 +386,8 @@ export class Follower {
     payments: readonly FollowedPayment[],
     why: string,
   ): Promise<boolean> {
-    const open = payments.filter(({ status }) => !isPaymentFinal(status));
-    if (open.length > 0) {
-      if (this.lateness.isOverdue(followed.run)) await tellOfUnfinished(tx, followed.instruction, open, why);
+    if (payments.some(({ status }) => !isPaymentFinal(status))) {
+      if (this.lateness.isOverdue(followed.run)) await tellOfUnseen(tx, instruction, payments, why);
       return false;
     }
     const settled = payments.filter(({ status }) => status === 'SETTLED').length;

@@ -1,8 +1,10 @@
 import { namesIn, type PaymentMarks } from '../bank/payment-marks';
 import { EmployerTransaction } from '../database/database';
+import { PersonalData } from '../database/personal-data';
 import { firstFew } from '../domain/first-few';
 import { formatMoney, isSummed, sumMinor } from '../domain/money';
 import { sameIban } from '../domain/party';
+import { accountsOf } from '../employer/account.store';
 import { aboutInstruction, type Alarm, clear, raiseNaming } from '../pay-run/attention.store';
 import type { AskedRecord } from '../pay-run/attention.entity';
 import {
@@ -15,7 +17,7 @@ import {
   returnedOf,
 } from '../pay-run/came-back';
 import { Instruction } from '../pay-run/instruction.entity';
-import { readMessageId } from '../pay-run/message-id';
+import { namesOf as isNamedBy, readMessageId } from '../pay-run/message-id';
 import { FollowedPayment } from './follow-plan';
 import {
   CameIn,
@@ -32,28 +34,49 @@ import {
 /** Records named in an attention; of more their number is told. */
 const RECORDS_NAMED = 100;
 
-/**
- * What came in, names an instruction, and went to the account it was paid from. To another account it is the other side of
- * a transfer within the bank; one that does not say where it went may be either, and is none.
- */
+/** A record with what it says of where the money went, and came from. */
+interface Seen {
+  cameIn: CameIn;
+  creditorIban?: string;
+  debtorIban?: string;
+}
+
+/** What came in and names an instruction. */
 export class CameBack {
   /** By what tells the record from others. */
-  readonly records = new Map<string, CameIn>();
+  private readonly seen = new Map<string, Seen>();
 
-  constructor(
-    readonly debtorIban: string,
-    private readonly instructionId: string,
-  ) {}
+  constructor(private readonly instructionId: string) {}
+
+  get isEmpty(): boolean {
+    return this.seen.size === 0;
+  }
 
   add(marks: PaymentMarks): void {
-    const { bankPaymentId, messageId, creditorIban, amountMinor, currency } = marks;
+    const { bankPaymentId, messageId, bankInstructionId, creditorIban, debtorIban } = marks;
     const record = bankPaymentId ?? messageId;
-    if (record === undefined || creditorIban === undefined || !sameIban(creditorIban, this.debtorIban))
-      return;
+    if (record === undefined) return;
     const named = namesIn(marks).flatMap((name) => readMessageId(name) ?? []);
+    // The other side of a transfer within the bank repeats a message id too; none repeats it in its remittance.
+    const isReturned = marks.remittanceWords?.some(isNamedBy(this.instructionId)) === true;
+    if ((creditorIban ?? debtorIban ?? bankInstructionId) === undefined && !isReturned) return;
     const ours = named.find(({ instructionId }) => instructionId === this.instructionId);
     const rowNo = ours?.rowNo ?? (named.length > 0 ? NO_ROW : undefined);
-    this.records.set(record, { rowNo, amountMinor, currency });
+    const { amountMinor, currency } = marks;
+    this.seen.set(record, { cameIn: { rowNo, amountMinor, currency }, creditorIban, debtorIban });
+  }
+
+  /**
+   * Of that what went to one of these accounts, or does not say where it went nor that it came from one of them. To another
+   * account it is the other side of a transfer within the bank.
+   */
+  to(own: readonly string[]): Recorded[] {
+    const isOwn = (iban: string): boolean => own.some((one) => sameIban(one, iban));
+    return [...this.seen]
+      .filter(([, { creditorIban, debtorIban }]) =>
+        creditorIban === undefined ? debtorIban === undefined || !isOwn(debtorIban) : isOwn(creditorIban),
+      )
+      .map(([record, { cameIn }]) => [record, cameIn]);
   }
 }
 
@@ -86,7 +109,7 @@ async function toldOf(tx: EmployerTransaction, { id }: Instruction): Promise<Tol
 }
 
 /** In order, the latest last as far as the bank counts its ids up; what names none of its rows names NO_ROW. */
-function shownIn({ records }: CameBack, payments: readonly FollowedPayment[]): Recorded[] {
+function shownIn(records: readonly Recorded[], payments: readonly FollowedPayment[]): Recorded[] {
   const rows = new Set(payments.map(({ rowNo }) => rowNo));
   return [...records]
     .sort(([a], [b]) => a.length - b.length || (a < b ? -1 : 1))
@@ -180,18 +203,20 @@ const ANOTHER_AMOUNT = ' Of another amount than the payment it names: ';
  */
 export async function tellOfPossibleReturns(
   tx: EmployerTransaction,
+  personal: PersonalData,
   instruction: Instruction,
   payments: readonly FollowedPayment[],
   cameBack: CameBack,
 ): Promise<void> {
-  if (cameBack.records.size === 0) return;
-  const shown = shownIn(cameBack, payments);
+  if (cameBack.isEmpty) return;
+  const own = (await accountsOf(tx)).map(({ ibanSealed }) => personal.open(ibanSealed));
+  const shown = shownIn(cameBack.to(own), payments);
+  if (shown.length === 0) return;
   const asked = await toldOf(tx, instruction);
   const back = await returnedOf(tx, [instruction.payRunId], instruction.id);
   const cameBackAs = await namedBy(tx, instruction, asked, { payments, records: shown, returned: back });
   const returned = back.map((one) => ({ ...one, cameBackAs: cameBackAs.get(one.rowNo) ?? null }));
-  const { debtorIban } = cameBack;
-  const left = unexplained({ payments, records: shown, asked, returned, cameBackAs, debtorIban });
+  const left = unexplained({ payments, records: shown, asked, returned, cameBackAs, own });
   const isDecided = isDecidedAs(asked, payments);
   const undecided = left.filter((one) => !isDecided(one));
   const records = [...undecided, ...openUnshown(asked, shown, broughtBack(asked, returned))];
@@ -242,7 +267,7 @@ function alarmOf(
     kind: 'POSSIBLE_RETURN',
     ...aboutInstruction(instruction),
     happened:
-      `Money came in to the account of the submitted instruction and ${which.join(', or ')}, ` +
+      `Money came in that bears a mark of the submitted instruction and ${which.join(', or ')}, ` +
       `${records.length} in all: record ${withRows(named, records).join(', ')}.` +
       (hasOther ? `${ANOTHER_AMOUNT}${namesOf(others.map(([record]) => record)).join(', ')}.` : ''),
     bankWords: bankWords.length > 0 ? bankWords.slice(0, RECORDS_NAMED).join(' ') : undefined,

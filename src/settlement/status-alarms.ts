@@ -1,6 +1,7 @@
 import { EmployerTransaction } from '../database/database';
 import { isBeforeSubmit, isPastSubmit, isUnfinished, readBankStatus } from '../domain/bank-status';
 import { textOfFirstFew } from '../domain/first-few';
+import { isPaymentFinal } from '../domain/payment';
 import { subjectAfterEnd } from '../pay-run/named-subject';
 import { showId } from '../http/prefixed-id';
 import { aboutInstruction, clear, raiseNaming } from '../pay-run/attention.store';
@@ -45,11 +46,7 @@ export async function tellOfStatuses(
 ): Promise<void> {
   const groups = openStatuses(instruction, payments);
   for (const kind of PASSING) {
-    const unclear = groups.filter(({ status }) => alarmOfStatus(status) === kind);
-    const left = groups.filter(
-      ({ status, ofInstruction }) =>
-        kind === 'UNKNOWN_STATUS' && overdue && !ofInstruction && isUnfinished(status),
-    );
+    const { unclear, left } = alarmingOf(kind, groups, overdue);
     const alarming = [...unclear, ...left];
     if (alarming.length === 0) {
       const maySayNothing = kind === 'BANK_ACTION_REQUIRED' && shouldHaveMoved;
@@ -60,7 +57,11 @@ export async function tellOfStatuses(
     const alarm = {
       kind,
       ...aboutInstruction(instruction),
-      happened: [...told(HAPPENED[kind], unclear), ...told(OVERDUE, left)].join(' '),
+      happened: [
+        ...told(HAPPENED[kind], unclear),
+        ...told(OVERDUE, left),
+        ...(left.length > 0 && unread !== undefined ? [unread] : []),
+      ].join(' '),
       ...(unclear.length === 0 && ABOUT_OVERDUE),
       // What waits for its instruction may be overdue by its own status too.
       ...heldUp([...new Set(alarming.flatMap(({ payments: those }) => those))]),
@@ -70,6 +71,31 @@ export async function tellOfStatuses(
     // Not by the rows that go: each time somebody would be asked again.
     await raiseNaming(tx, alarm, words, kind === 'UNKNOWN_STATUS' ? 'over' : 'decided');
   }
+}
+
+/** The groups that a kind asks about: those whose status says so, and, once overdue, those that only got so far. */
+function alarmingOf(
+  kind: (typeof PASSING)[number],
+  groups: readonly StatusGroup[],
+  overdue: boolean,
+): { unclear: StatusGroup[]; left: StatusGroup[] } {
+  return {
+    unclear: groups.filter(({ status }) => alarmOfStatus(status) === kind),
+    left: groups.filter(
+      ({ status, ofInstruction }) =>
+        kind === 'UNKNOWN_STATUS' && overdue && !ofInstruction && isUnfinished(status),
+    ),
+  };
+}
+
+/**
+ * The open payments of an overdue instruction of which no status that `tellOfStatuses` asks about says how far they got,
+ * such as those that were never shown.
+ */
+export function unseenOf(instruction: Instruction, payments: readonly FollowedPayment[]): FollowedPayment[] {
+  const { unclear, left } = alarmingOf('UNKNOWN_STATUS', openStatuses(instruction, payments), true);
+  const asked = new Set([...unclear, ...left].flatMap(({ payments: those }) => those));
+  return payments.filter((one) => !isPaymentFinal(one.status) && !asked.has(one));
 }
 
 const OVERDUE =

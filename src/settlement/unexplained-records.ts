@@ -28,7 +28,8 @@ export interface Reading {
   returned: readonly Returned[];
   /** The record that names each payment, by row, as far as one was seen. */
   cameBackAs: ReadonlyMap<number, string>;
-  debtorIban: string;
+  /** The IBANs of the employer's accounts. */
+  own: readonly string[];
 }
 
 /** Of the records of a read those that name a payment, with it. */
@@ -45,13 +46,14 @@ export function namingOf({ payments, records }: Pick<Reading, 'payments' | 'reco
  * it brought, and of others of as much as many are left as lack a payment, the latest.
  */
 export function unexplained(reading: Reading): Recorded[] {
-  const { payments, records, asked, returned, cameBackAs, debtorIban } = reading;
+  const { payments, records, asked, returned, cameBackAs, own } = reading;
   const explained = broughtBack(asked, returned);
   const done = new Set([...explained.keys()].map(({ id }) => id));
   const spent = new Set([...explained.values()].map(({ rowNo }) => rowNo));
-  // What is paid to the very account it is paid from comes in there by itself.
+  // What is paid to an account of the employer comes in there by itself.
+  const isToOwn = ({ iban }: FollowedPayment): boolean => own.some((one) => sameIban(one, iban));
   const mayBring = (payment: FollowedPayment): boolean =>
-    (!isKept(payment) || sameIban(payment.iban, debtorIban)) && !isNeverDebited(payment.bankStatus ?? '');
+    (!isKept(payment) || isToOwn(payment)) && !isNeverDebited(payment.bankStatus ?? '');
   const naming = namingOf(reading);
   for (const [record, cameIn, payment] of naming.filter(([record]) => !done.has(record))) {
     const { rowNo } = payment;

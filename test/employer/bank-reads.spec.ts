@@ -428,11 +428,25 @@ describe('payments that the list of their instruction does not show', () => {
 });
 
 describe('what came in and names an instruction', () => {
-  const parties = { creditor: { accountId: { type: 'IBAN', value: 'DE70999900000000001001' } } };
+  const parties = {
+    creditor: { accountId: { type: 'IBAN', value: 'DE70999900000000001001' } },
+    debtor: { accountId: { type: 'IBAN', value: 'DE43999900000000001002' } },
+  };
+  const byOtherType = {
+    creditor: { accountId: { type: 'accountId', value: '1001' } },
+    debtor: { name: 'Employee' },
+  };
+  const BOTH = ['77', 'DE70999900000000001001', 'DE43999900000000001002'];
   const incoming = [
     { ...record({ id: 77, instruction: 4711, direction: 'INWARD' }), paymentTransactionParties: parties },
-    record({ id: 78, messageId: messageIdOf(OURS, 3), direction: 'INWARD', amount: DOLLARS }),
-    record({ id: 79, messageId: 'of somebody else', direction: 'INWARD' }),
+    {
+      ...record({ id: 78, messageId: messageIdOf(OURS, 3), direction: 'INWARD', amount: DOLLARS }),
+      paymentTransactionParties: byOtherType,
+    },
+    {
+      ...record({ id: 79, messageId: 'of somebody else', direction: 'INWARD' }),
+      paymentTransactionParties: byOtherType,
+    },
     record({ id: 901, instruction: 4711, direction: 'INWARD' }),
     {
       ...record({ id: 80, messageId: 'r-80', direction: 'INWARD' }),
@@ -446,9 +460,9 @@ describe('what came in and names an instruction', () => {
   ];
 
   it.each([
-    ['PAYMENT_LIST', [['77', 'DE70999900000000001001'], ['78'], ['80']]],
-    ['INSTRUCTION_PAYMENTS', [['77', 'DE70999900000000001001'], ['79'], ['80']]],
-  ])('is told with the account it went to, and is no payment of it (%s)', async (read, told) => {
+    ['PAYMENT_LIST', [[...BOTH], ['78'], ['80']]],
+    ['INSTRUCTION_PAYMENTS', [[...BOTH], ['79'], ['80']]],
+  ])('is told with the IBANs it went to and came from, and is no payment of it (%s)', async (read, told) => {
     const items = read === 'PAYMENT_LIST' ? incoming : [incoming[0], incoming[2], ...incoming.slice(3)];
     bank.handler = (_request, response) =>
       answer(response, 200, { items, count: items.length, limit: 100, offset: 0 });
@@ -459,8 +473,10 @@ describe('what came in and names an instruction', () => {
       createdAt: new Date(),
       bankIds: [['901', '900'] as const],
       isNamedBy: namesOf(OURS),
-      onIncoming: ({ bankPaymentId = '', creditorIban, remittanceWords }) => {
-        seen.set(bankPaymentId, creditorIban === undefined ? [bankPaymentId] : [bankPaymentId, creditorIban]);
+      onIncoming: ({ bankPaymentId = '', bankInstructionId, creditorIban, debtorIban, remittanceWords }) => {
+        const shown = [bankPaymentId, creditorIban, debtorIban].filter((one) => one !== undefined);
+        seen.set(bankPaymentId, shown);
+        if (read === 'INSTRUCTION_PAYMENTS') expect(bankInstructionId).toBe('4711');
         if (bankPaymentId === '80') expect(remittanceWords).toContain(messageIdOf(OURS, 4));
       },
     });

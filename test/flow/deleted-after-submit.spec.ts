@@ -96,7 +96,7 @@ describe('a submitted instruction that the bank does not have any more', () => {
     payroll.clock.offsetMs += 7 * DAY_MS;
     const lists = ['listInstructionPaymentTransactions', 'listPaymentTransactions', 'getPaymentTransaction'];
     for (const operation of lists) await payroll.fault({ operation, kind: '404', every: 1 });
-    await reading(async () => (await kinds()).includes('ROW_UNSEEN'));
+    await reading(async () => (await kinds()).includes('UNKNOWN_STATUS'));
     await readOn();
     expect(await kinds()).not.toContain('ENDED_BY_BANK');
     await payroll.fault({ operation: 'getInstruction', kind: '404', every: 1 });
@@ -147,7 +147,7 @@ describe('a submitted instruction that the bank does not have any more', () => {
       for (const operation of [...lists, 'getInstruction'])
         await payroll.fault({ operation, kind: '404', every: 1 });
       await readOn();
-      expect((await kinds()).sort()).toEqual([...beside, 'ROW_UNSEEN', 'UNKNOWN_STATUS']);
+      expect((await kinds()).sort()).toEqual([...beside, 'UNKNOWN_STATUS']);
       expect((await payroll.confirm(path)).status).toBe(200);
       await reading(async () => (await payroll.run(id)).status === 'SETTLED');
       expect(await kinds()).toEqual([]);

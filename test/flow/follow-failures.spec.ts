@@ -384,9 +384,9 @@ describe('a submitted run', () => {
     clock.offsetMs = 9 * DAY_MS;
     await eventually(async () => {
       await wakeAll();
-      return (await kinds()).includes('ROW_UNSEEN');
+      return (await kinds()).includes('UNKNOWN_STATUS');
     }, 20_000);
-    const { happened } = (await payroll.attention()).find(({ kind }) => kind === 'ROW_UNSEEN')!;
+    const { happened } = (await payroll.attention()).find(({ kind }) => kind === 'UNKNOWN_STATUS')!;
     expect(happened).toContain('cannot be recorded');
   });
 });
@@ -612,8 +612,8 @@ describe('a submitted instruction whose own read fails, while its payments are l
     await failsAgain();
     await nobodyReads();
     clock.offsetMs = 9 * DAY_MS;
-    await read(async () => (await kinds()).includes('ROW_UNSEEN'));
-    const { happened } = (await payroll.attention()).find(({ kind }) => kind === 'ROW_UNSEEN')!;
+    await read(async () => (await kinds()).includes('UNKNOWN_STATUS'));
+    const { happened } = (await payroll.attention()).find(({ kind }) => kind === 'UNKNOWN_STATUS')!;
     expect(happened).not.toContain('Nothing can be read');
   });
 

@@ -121,8 +121,8 @@ describe('a submitted run whose bank cannot be read any more', () => {
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     expect(await kinds()).toEqual([]);
     clock.offsetMs = 9 * DAY_MS;
-    await eventually(async () => (await kinds()).includes('ROW_UNSEEN'), 15_000);
-    const { happened } = (await payroll.attention()).find(({ kind }) => kind === 'ROW_UNSEEN')!;
+    await eventually(async () => (await kinds()).includes('UNKNOWN_STATUS'), 15_000);
+    const { happened } = (await payroll.attention()).find(({ kind }) => kind === 'UNKNOWN_STATUS')!;
     expect(happened).toContain('Nothing can be read');
     await bankGoesOn(id);
     await asked([]);

@@ -11,7 +11,7 @@ import { CameBack, tellOfPossibleReturns } from '../../src/settlement/possible-r
 import { Company, PayOffice, rows } from '../pay-run/pay-office';
 import { Fate, RunAtBank } from '../pay-run/run-at-bank';
 
-const DEBTOR = 'DE43999900000000001002';
+const DEBTOR = 'DE70999900000000001001';
 
 /** A record of money that came in, in cents; the row it names, or none. */
 interface CameIn {
@@ -72,14 +72,14 @@ class PaidInstruction {
           [this.instruction.id, change.back],
         );
       const payments = await followedPayments(tx, office.personal, this.instruction);
-      const cameBack = new CameBack(DEBTOR, this.instruction.id);
+      const cameBack = new CameBack(this.instruction.id);
       this.cameIn.forEach(({ minor, row }, n) => {
         if (change.hidden?.includes(n)) return;
         const messageId = row === undefined ? undefined : messageIdOf(this.instruction.id, row);
         const marks = { creditorIban: DEBTOR, amountMinor: BigInt(minor), currency: 'EUR', messageId };
         cameBack.add({ ...marks, bankPaymentId: `${n}` });
       });
-      await tellOfPossibleReturns(tx, this.instruction, payments, cameBack);
+      await tellOfPossibleReturns(tx, office.personal, this.instruction, payments, cameBack);
     });
   }
 

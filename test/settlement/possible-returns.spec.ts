@@ -1,23 +1,27 @@
 import type { PaymentMarks } from '../../src/bank/payment-marks';
+import { PersonalData } from '../../src/database/personal-data';
 import { Instruction } from '../../src/pay-run/instruction.entity';
 import { messageIdOf } from '../../src/pay-run/message-id';
 import type { FollowedPayment } from '../../src/settlement/follow-plan';
 import { CameBack, tellOfPossibleReturns } from '../../src/settlement/possible-returns';
 import { idsOf } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
-import { select } from '../support/database';
+import { execute, select } from '../support/database';
 
 const INSTRUCTION = '018f0000-0000-7000-8000-000000000001';
 const OTHER_INSTRUCTION = '018f0000-0000-7000-8000-000000000002';
-const DEBTOR = 'DE43999900000000001002';
-const EMPLOYEE = 'DE70999900000000001001';
+const DEBTOR = 'DE70999900000000001001';
+const OTHER_ACCOUNT = 'DE16999900000000001003';
+const EMPLOYEE = 'DE43999900000000001002';
+/** Reads what was sealed only. */
+const personal = new PersonalData({ PAYRUN_HASH_KEY: 'k'.repeat(32) });
 
 describe('what came in counts as money that may have come back', () => {
   const seen = (marks: Parameters<CameBack['add']>[0]) => {
-    const cameBack = new CameBack(DEBTOR, INSTRUCTION);
+    const cameBack = new CameBack(INSTRUCTION);
     cameBack.add(marks);
     cameBack.add(marks);
-    return [...cameBack.records].map(([record, { rowNo }]) => [record, rowNo]);
+    return cameBack.to([DEBTOR, OTHER_ACCOUNT]).map(([record, { rowNo }]) => [record, rowNo]);
   };
   const messageId = messageIdOf(INSTRUCTION, 3);
 
@@ -25,7 +29,7 @@ describe('what came in counts as money that may have come back', () => {
     ['to the account that was debited', { bankPaymentId: '7', messageId, creditorIban: DEBTOR }, [['7', 3]]],
     [
       'written in groups of four',
-      { bankPaymentId: '7', messageId, creditorIban: 'DE43 9999 0000 0000 0010 02' },
+      { bankPaymentId: '7', messageId, creditorIban: 'DE70 9999 0000 0000 0010 01' },
       [['7', 3]],
     ],
     ['without an id', { messageId, creditorIban: DEBTOR }, [[messageId, 3]]],
@@ -46,7 +50,38 @@ describe('what came in counts as money that may have come back', () => {
     ],
     ['naming no row', { bankPaymentId: '7', creditorIban: DEBTOR }, [['7', undefined]]],
     ['not to an employee at the same bank', { bankPaymentId: '7', messageId, creditorIban: EMPLOYEE }, []],
-    ['not where it is not said to whom', { bankPaymentId: '7', messageId }, []],
+    [
+      'to another account of the employer',
+      { bankPaymentId: '7', messageId, creditorIban: OTHER_ACCOUNT },
+      [['7', 3]],
+    ],
+    [
+      'in its instruction, without a word to whom',
+      { bankPaymentId: '7', bankInstructionId: '4711', remittanceWords: [messageId] },
+      [['7', 3]],
+    ],
+    [
+      'naming no row, without a word to whom',
+      { bankPaymentId: '7', bankInstructionId: '4711' },
+      [['7', undefined]],
+    ],
+    [
+      'named in its remittance, without a word to whom',
+      { bankPaymentId: '7', remittanceWords: ['return', messageId] },
+      [['7', 3]],
+    ],
+    ['from the employee', { bankPaymentId: '7', messageId, debtorIban: EMPLOYEE }, [['7', 3]]],
+    [
+      'not from the account that was debited, without a word to whom',
+      { bankPaymentId: '7', messageId, bankInstructionId: '4711', debtorIban: DEBTOR },
+      [],
+    ],
+    [
+      'not in its instruction, to an employee at the same bank',
+      { bankPaymentId: '7', messageId, bankInstructionId: '4711', creditorIban: EMPLOYEE },
+      [],
+    ],
+    ['not by a message id alone, which both sides of a transfer have', { bankPaymentId: '7', messageId }, []],
   ])('%s', (_how, marks, rows) => {
     expect(seen(marks)).toEqual(rows);
   });
@@ -86,17 +121,24 @@ describe('money that came in for payments whose money is not kept', () => {
   const asked = async (payments: FollowedPayment[], ...cameIn: PaymentMarks[]) => {
     await office.database.inEmployer(ours.employer, async (tx) => {
       const instruction = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
-      const cameBack = new CameBack(DEBTOR, instruction.id);
+      const cameBack = new CameBack(instruction.id);
       cameIn.forEach((marks, n) =>
         cameBack.add({ bankPaymentId: `in ${n}`, creditorIban: DEBTOR, currency: 'EUR', ...marks }),
       );
-      await tellOfPossibleReturns(tx, instruction, payments, cameBack);
+      await tellOfPossibleReturns(tx, personal, instruction, payments, cameBack);
     });
     return select<{ happened: string; words: string | null; amount: string; records: object[] }>(
       office.server.superuserUrl,
       'SELECT happened, bank_words AS words, amount_minor AS amount, records FROM attention WHERE resolved_at IS NULL',
     );
   };
+  const attach = (iban: string) =>
+    execute(
+      office.server.superuserUrl,
+      `INSERT INTO employer_account SELECT (jsonb_populate_record(a, jsonb_build_object(
+         'id', gen_random_uuid(), 'bank_account_id', 'account-3', 'iban_sealed', '0:${iban}'))).*
+       FROM employer_account a WHERE employer_id = '${ours.employer}' LIMIT 1`,
+    );
   const { messageId } = payment(2, {});
 
   it('is not asked about where it came back whole', async () => {
@@ -106,6 +148,23 @@ describe('money that came in for payments whose money is not kept', () => {
     expect(await asked([payment(1, {}), returned], { amountMinor: 20_000n })).toEqual([]);
     expect(await asked([payment(1, {}), failed('EXT_REFUSED')], { amountMinor: 20_000n })).toEqual([]);
     expect(await asked([payment(1, {}), failed('EXT_REFUSED')], {})).toEqual([]);
+  });
+
+  it('is not asked about where it is the other side of a payment to another account of the employer', async () => {
+    await attach(OTHER_ACCOUNT);
+    const within = payment(1, { iban: OTHER_ACCOUNT });
+    const came = { messageId: within.messageId, amountMinor: 10_000n, creditorIban: OTHER_ACCOUNT };
+    expect(await asked([within, payment(2, {})], came)).toEqual([]);
+  });
+
+  it.each<[string, PaymentMarks]>([
+    ['another account of the employer', { creditorIban: OTHER_ACCOUNT }],
+    ['an account that is not shown', { creditorIban: undefined, bankInstructionId: '4711' }],
+  ])('is asked about where it comes in to %s', async (_where, marks) => {
+    await attach(OTHER_ACCOUNT);
+    const [told, ...others] = await asked([payment(2, {})], { messageId, amountMinor: 20_000n, ...marks });
+    expect(others).toEqual([]);
+    expect(told).toMatchObject({ amount: '20000', records: [{ id: 'in 0', row: 2 }] });
   });
 
   it('stays asked about while a read shows other records alone, and no longer once all of them are explained', async () => {
@@ -172,7 +231,7 @@ describe('money that came in for payments whose money is not kept', () => {
     const [told, ...others] = await asked([payment(1, {}), returned], { amountMinor: 19_950n });
     expect(others).toEqual([]);
     expect(told!.happened).toBe(
-      'Money came in to the account of the submitted instruction and names none of its payments, nor is it what one of them brought back, 1 in all: record "in 0".',
+      'Money came in that bears a mark of the submitted instruction and names none of its payments, nor is it what one of them brought back, 1 in all: record "in 0".',
     );
     expect([told!.words, told!.amount]).toEqual([
       'Record "in 0" brought 199.50 EUR, and names no payment of it by its message id or in its remittance.',

@@ -2,6 +2,7 @@ import { IsNull } from 'typeorm';
 import { Attention } from '../../src/pay-run/attention.entity';
 import { actionsFor } from '../../src/pay-run/attention-words';
 import { Instruction } from '../../src/pay-run/instruction.entity';
+import { tellOfUnseen } from '../../src/settlement/follow-alarms';
 import { FollowedPayment } from '../../src/settlement/follow-plan';
 import { tellOfShownAfterEnd, tellOfStatuses } from '../../src/settlement/status-alarms';
 import { APPROVER, idsOf, PREPARER } from '../database/two-employers';
@@ -179,5 +180,62 @@ describe('an undocumented status that is shown of what was paid', () => {
     expect(await asked()).toEqual([]);
     await show(reversed(1, 2, 3));
     expect(await asked()).toEqual([['(rows 1, 2, 3)', 3, 'ACKNOWLEDGE']]);
+  });
+});
+
+describe('payments that are not final two banking days after the execution date', () => {
+  const UNREAD = 'Nothing can be read from the bank at present.';
+  const exchanged = (rowNo: number) =>
+    followed({ rowNo, amountMinor: 10_000n, bankStatus: 'EXCHANGED', rank: 12 });
+  const unseen = (rowNo: number) => followed({ rowNo, amountMinor: 10_000n, bankStatus: null, rank: 0 });
+  const look = (payments: readonly FollowedPayment[], unread?: string) =>
+    office.database.inEmployer(ours.employer, async (tx) => {
+      const instruction = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
+      await tellOfStatuses(tx, instruction, payments, { shouldHaveMoved: true, overdue: true, unread });
+      await tellOfUnseen(tx, instruction, payments, unread === undefined ? '' : ` ${unread}`);
+    });
+  const asked = async () => {
+    const open = await office.database.inEmployer(ours.employer, (tx) =>
+      tx.manager.find(Attention, { where: { resolvedAt: IsNull() }, order: { kind: 'ASC' } }),
+    );
+    return open
+      .filter(({ kind }) => kind !== 'BANK_ACTION_REQUIRED')
+      .map(({ kind, payments, happened }) => [kind, payments, happened]);
+  };
+  const has = (words: string) => expect.stringContaining(words) as string;
+
+  it('are asked about by the status that they show alone', async () => {
+    await look([exchanged(1)]);
+    expect(await asked()).toEqual([['UNKNOWN_STATUS', 1, has('EXCHANGED (rows 1)')]]);
+    const settled = followed({ rowNo: 2, status: 'SETTLED', bankStatus: 'SETTLED', rank: 14 });
+    await look([exchanged(1), settled], UNREAD);
+    expect(await asked()).toEqual([['UNKNOWN_STATUS', 1, has('EXCHANGED (rows 1)')]]);
+  });
+
+  it('are said to be so at a bank that cannot be read', async () => {
+    await look([exchanged(1), unseen(2)], UNREAD);
+    expect(await asked()).toEqual([
+      ['ROW_UNSEEN', 1, `1 payment is not final two banking days after the execution date. ${UNREAD}`],
+      ['UNKNOWN_STATUS', 1, has(UNREAD)],
+    ]);
+  });
+
+  it('are asked about apart where they were never shown, anew as these change, and no more once all are shown', async () => {
+    await look([exchanged(1), unseen(2), unseen(3)]);
+    const shown = ['UNKNOWN_STATUS', 1, has('EXCHANGED (rows 1)')];
+    expect(await asked()).toEqual([['ROW_UNSEEN', 2, has('2 payments are not final')], shown]);
+    await look([exchanged(1), followed({ rowNo: 2, status: 'VOID' }), unseen(3)]);
+    expect(await asked()).toEqual([['ROW_UNSEEN', 1, has('1 payment is not final')], shown]);
+    await look([exchanged(1), exchanged(2), exchanged(3)]);
+    expect(await asked()).toEqual([['UNKNOWN_STATUS', 3, has('EXCHANGED (rows 1, 2, 3)')]]);
+  });
+
+  it('are not asked about again as they become fewer, once that is decided', async () => {
+    await look([unseen(1), unseen(2)]);
+    await office.decide();
+    await look([unseen(2)]);
+    expect(await asked()).toEqual([]);
+    await look([unseen(1), unseen(2), unseen(3)]);
+    expect(await asked()).toEqual([['ROW_UNSEEN', 3, has('3 payments are not final')]]);
   });
 });
