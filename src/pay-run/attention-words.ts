@@ -152,6 +152,12 @@ export const ATTENTION_WORDS = {
       'Is the money that came in to our account a return of payments of customer instruction {ref}? Of which, and why?',
     actions: ['ACKNOWLEDGE'],
   },
+  PAYMENT_RETURNED: {
+    certain:
+      'These people are not paid: what they were paid is recorded as returned. Nothing is stopped, and nothing is paid again by itself. Ask each of them where to pay; then make a successor of the run, with paymentIds and a reason, or upload their rows as its supplement, where an approver releases them. It closes by itself once all of them are replaced by runs that are submitted.',
+    askBank: 'Why did payments of customer instruction {ref} come back, and is their money in our account?',
+    actions: ['ACKNOWLEDGE'],
+  },
   REPLACED_PAYMENT_MOVED: {
     certain:
       'The run is stopped: what is not submitted is not sent. If they were paid, take them out by an amendment and then RESUME, or cancel the run; one that is being submitted ends at its cut-off. RESUME alone asks again while the bank shows it.',
@@ -269,6 +275,7 @@ export const HOLDS_NOTHING: readonly AttentionKind[] = [
   'ENTRY_OF_THE_BANK',
   'CONTRADICTION',
   'POSSIBLE_RETURN',
+  'PAYMENT_RETURNED',
   'STALE_DATE',
   'UNKNOWN_EVENT',
 ];

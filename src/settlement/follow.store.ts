@@ -20,6 +20,7 @@ import { aboutInstruction, type Alarm, openText, raiseNaming } from '../pay-run/
 import { Instruction } from '../pay-run/instruction.entity';
 import { messageIdOf } from '../pay-run/message-id';
 import { movePayments, RowRange } from '../pay-run/payment.store';
+import { tellOfReturned } from '../pay-run/returned-pay';
 import { named, stopSuccessors } from '../pay-run/stop-successors';
 import { FollowedPayment, isBehindEnd, isPaidByWord, Progress } from './follow-plan';
 
@@ -174,7 +175,10 @@ export async function recordProgress(
     await movePayments(tx, instruction.payRunId, 'SUBMITTED', moves, 'service', rangeOf(rowNos));
   }
   const returned = progress.filter((one) => one.returned).map((one) => one.payment);
-  if (returned.length > 0) await recordReturned(tx, instruction, returned);
+  if (returned.length > 0) {
+    await recordReturned(tx, instruction, returned);
+    await tellOfReturned(tx, instruction);
+  }
   const contradicted = progress.filter(({ alarm }) => alarm === 'CONTRADICTION');
   if (contradicted.length === 0) return;
   const before = await toldBefore(

@@ -556,12 +556,22 @@ describe('a salary that came back and is paid to another account', () => {
       return (await payroll.run(parent)).returned.payments === 1;
     }, 20_000);
     const [returned] = await paymentsOf(parent);
+    const told = await payroll.askedAbout(parent, 'PAYMENT_RETURNED');
+    expect((await payroll.as('finance').get(told)).data).toMatchObject({
+      happened: 'What had been paid by a submitted instruction came back: row 1.',
+      payments: 1,
+      amount: rows[0]!.amount,
+    });
+    const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${parent}/reconciliation`));
+    expect(report.data.explained).toBe(true);
 
     const { data: made } = await payroll.upload(payFile([moved]), { period, supplementOf: parent });
     expect(made).toMatchObject({ payments: 0, held: { payments: 1, holds: { EMPLOYEE_PAY_RETURNED: 1 } } });
     const run = payroll.path(`/pay-runs/${made.id}`);
     const [held] = (await payroll.as('approver').get(`${run}/holds`)).data.items;
-    expect(held.message).toBe(`What line 2 of ${parent} paid the employee came back.`);
+    expect(held.message).toBe(
+      `What line 2 of ${parent} paid the employee came back. That run is SETTLED now.`,
+    );
     const release = { paymentId: held.payment.id, code: held.code, reason: 'her new account, in writing' };
     const { data: ready } = await payroll.as('approver').post(`${run}/holds/release`, release);
     expect(ready).toMatchObject({ payments: 1, furtherPayments: 0, replaces: { payments: 1, differing: 1 } });
@@ -573,6 +583,7 @@ describe('a salary that came back and is paid to another account', () => {
     expect((await payroll.approve(ready)).status).toBe(200);
     await payroll.until(made.id, ['SETTLED'], 20_000);
     expect(await payroll.timesPaid([moved, rows[1]!])).toEqual([1, 1]);
+    expect((await payroll.as('finance').get(told)).data.resolvedAt).not.toBeNull();
 
     const month = (await payroll.as('finance').get(payroll.path(`/reconciliation?period=${period}`))).data;
     const owed = rows.reduce((sum, { amount }) => sum + Number(amount.replace('.', '')), 0);
