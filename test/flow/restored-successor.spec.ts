@@ -92,7 +92,7 @@ describe('a successor that was paid after the backup', () => {
     expect(items[0]).toMatchObject({ code: 'RUN_MAY_BE_FORGOTTEN', payment: null });
     const held = items[1];
     expect(held.message).toBe(
-      `What ${parent} did not pay may have been paid by a run that a restored database has forgotten.`,
+      `What ${parent} did not pay may have been paid by a run that a restored database has forgotten. That run is FAILED now.`,
     );
     const release = { code: held.code, paymentId: held.payment.id, reason: 'the bank says it was not paid' };
     const released = await payroll.as('approver').post(`${holds}/release`, release);
