@@ -591,8 +591,6 @@ const NO_ACTION = `act_${'0'.repeat(32)}`;
 
 const DEFAULT_SETTINGS: Settings = {
   PORT: '0',
-  // To make connections, and each one's first plans, is a large part of what a test costs.
-  DATABASE_POOL_SIZE: '6',
   LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
   PAYRUN_HASH_KEY: 'a key of the tests, long enough to be one',
   BANK_WEBHOOK_SECRETS: DEFAULT_WEBHOOK_SECRET,
