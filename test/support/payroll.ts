@@ -271,12 +271,15 @@ export class Payroll {
     if (await leaveTheLastMinutes(this.clock)) await skipClosedDays(this.bank);
   }
 
+  /** For the period of the execution date; a supplement for that of its run, which may be of the month before. */
   async upload(csv: string | Buffer, query: Record<string, string> = {}): Promise<AxiosResponse> {
     await this.leaveTheLastMinutes();
+    const { supplementOf } = query;
+    const parent = supplementOf === undefined ? undefined : await this.run(supplementOf);
     return this.as('preparer').post(this.path('/pay-files'), csv, {
       headers: { 'content-type': 'text/csv' },
       params: {
-        period: this.executionDate().slice(0, 7),
+        period: parent?.period ?? this.executionDate().slice(0, 7),
         executionDate: this.executionDate(),
         submitAt: this.clock.now().toISOString(),
         ...query,
