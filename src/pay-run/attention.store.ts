@@ -198,7 +198,12 @@ export async function raiseNaming(
   );
   if (open.some((one) => one.names_all)) return;
   if (until === 'decided' && (await isDecided(tx, alarm, words))) return;
-  if (open.length > 0) await clear(tx, [alarm.kind], alarm.subjectId, 'there is more to it: told anew');
+  await (open.length > 0 ? raiseAnew(tx, alarm) : raise(tx, alarm));
+}
+
+/** Opens an attention in the place of what is open about the same: there is more to it. */
+export async function raiseAnew(tx: EmployerTransaction, alarm: Alarm): Promise<void> {
+  await clear(tx, [alarm.kind], alarm.subjectId, 'there is more to it: told anew');
   await raise(tx, alarm);
 }
 

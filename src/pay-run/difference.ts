@@ -1,5 +1,5 @@
 import { EmployerTransaction } from '../database/database';
-import { aboutInstruction, clear, openText, raise } from './attention.store';
+import { aboutInstruction, clear, openText, raise, raiseAnew } from './attention.store';
 import type { Instruction, PlannedInstruction } from './instruction.entity';
 
 const KIND = 'ECHO_MISMATCH';
@@ -34,12 +34,10 @@ export async function askOfDifference(
   if (await isDifferenceTold(tx, planned, happened)) return;
   const about = { kind: KIND, subjectId: planned.id } as const;
   const asked = await openText(tx, about);
-  if (asked !== undefined) await clear(tx, [KIND], planned.id, 'there is more to it: told anew');
-  await raise(tx, {
-    ...aboutInstruction(instruction, planned),
-    ...about,
-    happened: asked === undefined ? happened : `${asked} ${happened}`,
-  });
+  const alarm = { ...aboutInstruction(instruction, planned), ...about };
+  await (asked === undefined
+    ? raise(tx, { ...alarm, happened })
+    : raiseAnew(tx, { ...alarm, happened: `${asked} ${happened}` }));
 }
 
 /** What is asked of an instruction while it is built, no read can answer once it is given up: it is asked of the plan. */

@@ -307,24 +307,3 @@ async function endedInstructions(
   }
   return [...found.values()];
 }
-
-/** Whether a payment `p` is made again by a run of which nothing is left to be submitted. */
-export const IS_MADE_AGAIN = `(SELECT count(*) > 0 FROM payment s CROSS JOIN ${byKey('pay_run', 's.pay_run_id')} r
-  WHERE s.employer_id = $1 AND s.replaces_payment_id = p.id AND s.status NOT IN ('EXCLUDED', 'HELD')
-    AND r.status IN ('FOLLOWING', 'SETTLED', 'PARTLY_SETTLED', 'FAILED'))`;
-
-/**
- * Closes what people are asked about instructions that were released at their cut-off, once every payment of theirs is
- * made again by a run of which nothing is left to be submitted.
- */
-export async function closeReleased(tx: EmployerTransaction): Promise<void> {
-  await tx.query(
-    `UPDATE attention a SET resolved_at = clock_timestamp(), resolution = 'another run was made of its payments, and is submitted or has ended'
-     FROM instruction i JOIN planned_instruction n ON n.employer_id = i.employer_id AND n.id = i.planned_instruction_id
-     WHERE a.employer_id = $1 AND a.kind = 'STALE_DATE' AND a.resolved_at IS NULL
-       AND i.employer_id = $1 AND i.id = a.instruction_id
-       AND NOT EXISTS (SELECT FROM payment p WHERE p.employer_id = $1 AND p.pay_run_id = n.pay_run_id
-         AND p.row_no BETWEEN n.first_row AND n.last_row AND p.status = 'VOID' AND NOT ${IS_MADE_AGAIN})`,
-    [tx.employerId],
-  );
-}

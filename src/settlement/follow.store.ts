@@ -18,9 +18,9 @@ import { bankGroup } from '../domain/reconciliation';
 import { showId } from '../http/prefixed-id';
 import { aboutInstruction, type Alarm, openText, raiseNaming } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
+import { tellOfReturned } from '../pay-run/made-again';
 import { messageIdOf } from '../pay-run/message-id';
 import { movePayments, RowRange } from '../pay-run/payment.store';
-import { tellOfReturned } from '../pay-run/returned-pay';
 import { named, stopSuccessors } from '../pay-run/stop-successors';
 import { FollowedPayment, isBehindEnd, isPaidByWord, Progress } from './follow-plan';
 

@@ -29,13 +29,16 @@ export async function tellOfDates(
 }
 
 function happenedOf({ shown, seen, payments }: Shown, approved: string): string | undefined {
-  const paid = rowsById(payments.filter(({ status }) => status === 'SETTLED'));
-  const days = seen.flatMap(({ bankPaymentId, settlementDay }) =>
-    settlementDay !== undefined && settlementDay < approved && paid.has(bankPaymentId) ? [settlementDay] : [],
+  const early = seen.flatMap(({ bankPaymentId, settlementDay: day }) =>
+    day !== undefined && day < approved ? [{ bankPaymentId, day }] : [],
   );
-  const [earliest] = days.sort();
-  if (earliest !== undefined)
-    return `The bank shows payments of a submitted instruction as settled on ${earliest}, before the execution date ${approved} that was approved.`;
+  // Hardly ever is there one, and each read comes by here.
+  if (early.length > 0) {
+    const paid = rowsById(payments.filter(({ status }) => status === 'SETTLED'));
+    const [first] = early.flatMap(({ bankPaymentId, day }) => (paid.has(bankPaymentId) ? [day] : [])).sort();
+    if (first !== undefined)
+      return `The bank shows payments of a submitted instruction as settled on ${first}, before the execution date ${approved} that was approved.`;
+  }
   const date = shown?.executionDate ?? approved;
   if (!isOtherDate(date, approved)) return undefined;
   return `The bank shows the execution date ${date} for a submitted instruction that was approved for ${approved}.`;

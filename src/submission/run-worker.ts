@@ -23,10 +23,9 @@ import { clear, clearBuilding } from '../pay-run/attention.store';
 import { finishCancelling, forgetUpload } from '../pay-run/cancellation';
 import { everyInstructionIs, planTheRest } from '../pay-run/instruction.store';
 import { backToReady, lapseRun } from '../pay-run/lapse';
+import { closeMadeAgain } from '../pay-run/made-again';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.store';
-import { closeReleased } from '../pay-run/replaced.store';
-import { closePaidAgain } from '../pay-run/returned-pay';
 import { expectedSend } from '../pay-run/send-outlook';
 import { raiseNotReady } from '../pay-run/waits-for-account';
 import { lapseByPeople, whyLapsed } from './lapse';
@@ -164,8 +163,7 @@ export class RunWorker {
     if (await everyInstructionIs(tx, run, INSTRUCTION_SENT)) {
       await moveRun(tx, run, 'FOLLOWING', 'service');
       await clear(tx, ['REPLACED_PAYMENT_MOVED'], run.id, 'nothing of the run is sent any more');
-      await closeReleased(tx);
-      await closePaidAgain(tx);
+      await closeMadeAgain(tx);
       return 0;
     }
     // What waits for people, such as a row that the bank refused, is released by nobody else.

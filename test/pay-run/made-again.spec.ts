@@ -1,7 +1,7 @@
 import { IsNull } from 'typeorm';
 import { Attention } from '../../src/pay-run/attention.entity';
 import { Instruction } from '../../src/pay-run/instruction.entity';
-import { closePaidAgain, tellOfReturned } from '../../src/pay-run/returned-pay';
+import { closeMadeAgain, tellOfReturned } from '../../src/pay-run/made-again';
 import { idsOf } from '../database/two-employers';
 import { execute } from '../support/database';
 import { NothingAsked, nothingAsked } from './nothing-asked';
@@ -63,7 +63,7 @@ describe('people whose pay came back', () => {
   });
 
   it('are told of until a run that is submitted pays them again', async () => {
-    const close = () => office.database.inEmployer(ours.employer, closePaidAgain);
+    const close = () => office.database.inEmployer(ours.employer, closeMadeAgain);
     await comesBack();
     await tell();
     const run = `SET session_replication_role = replica;
