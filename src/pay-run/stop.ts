@@ -12,6 +12,7 @@ import {
   aboutInstruction,
   Alarm,
   isDecided,
+  isResumed,
   KEEPS_STOPPED,
   raise,
   raiseNaming,
@@ -198,20 +199,14 @@ export async function groupsDiffer(
  * Whether what is beyond the approved payments is, in count and to the cent, what two people have decided in one question
  * as never sent. Of a record without an amount in euros nobody knows that it is that money.
  */
-async function isForeignAndDecided(
-  tx: EmployerTransaction,
-  { id }: Instruction,
-  { count, totalMinor }: Totals,
-): Promise<boolean> {
-  const decided = await tx.query(
-    `SELECT FROM attention a JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
-     WHERE a.employer_id = $1 AND a.kind = 'FOREIGN_RECORD' AND a.subject_id = $2 AND a.resolved_at IS NOT NULL
-       AND d.action = 'RESUME' AND d.confirmed_at IS NOT NULL AND jsonb_array_length(a.records) = $3 AND a.amount_minor = $4
-       AND NOT EXISTS (SELECT FROM jsonb_array_elements(a.records) AS record WHERE (record ->> 'minor')::bigint <= 0)
-     LIMIT 1`,
-    [tx.employerId, id, count, totalMinor],
+function isForeignAndDecided(tx: EmployerTransaction, { id }: Instruction, more: Totals): Promise<boolean> {
+  return isResumed(
+    tx,
+    { kind: 'FOREIGN_RECORD', subjectId: id },
+    more,
+    `jsonb_array_length(a.records) = $4 AND a.amount_minor = $5
+     AND NOT EXISTS (SELECT FROM jsonb_array_elements(a.records) AS record WHERE (record ->> 'minor')::bigint <= 0)`,
   );
-  return decided.length > 0;
 }
 
 /** The bank refuses our access: nothing more is sent for the employer, and a person is told. */

@@ -10,6 +10,7 @@ import {
   aboutInstruction,
   type Alarm,
   clear,
+  isResumed,
   openText,
   raiseNaming,
   raiseUndecided,
@@ -64,15 +65,12 @@ async function areDecidedAsTotals(
   { payments, amountMinor, records }: Recorded,
 ): Promise<boolean> {
   if (records.some(({ minor }) => BigInt(minor) <= 0n)) return false;
-  const decided = await tx.query(
-    `SELECT FROM attention a JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
-     WHERE a.employer_id = $1 AND a.kind = 'TOTAL_MISMATCH_AFTER_SUBMIT' AND a.subject_id = $2
-       AND a.resolved_at IS NOT NULL AND d.action = 'RESUME' AND d.confirmed_at IS NOT NULL
-       AND a.beyond_payments = $3 AND a.beyond_minor = $4
-     LIMIT 1`,
-    [tx.employerId, id, payments, amountMinor],
+  return isResumed(
+    tx,
+    { kind: 'TOTAL_MISMATCH_AFTER_SUBMIT', subjectId: id },
+    { count: payments, totalMinor: amountMinor },
+    'a.beyond_payments = $4 AND a.beyond_minor = $5',
   );
-  return decided.length > 0;
 }
 
 /** Of payments that bear our own mark beside those we know. */
