@@ -13,7 +13,8 @@ export interface TokenSource {
   current(): Promise<string>;
   /**
    * As `current`, for what is not sent again after a 401: renewed, too, at half the shortest life that a 401 has shown.
-   * Where it cannot be renewed it is not used on, since what needs it can wait until it can.
+   * Where it cannot be renewed it is not used on, since what needs it can wait until it can: a refusal counts as one only
+   * once there is no other token, or once it lasts.
    * @throws TokenUnavailable, RateLimited
    */
   young(): Promise<string>;
@@ -68,7 +69,10 @@ const SHORTEST_LIFE_MS = 1_000;
 const FAILURE_PAUSE_MS = 2_000;
 /** OAuth's own refusals of a client (RFC 6749, 5.2), and of what it sent. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403, 422]);
-/** Any other client error may be that of a gateway whose endpoint is away; one that lasts so long is a wrong address. */
+/**
+ * Any other client error may be that of a gateway whose endpoint is away, and so may a refusal while a token serves; one
+ * that lasts so long is a wrong address, or access that is gone.
+ */
 const ASTRAY_MS = 120_000;
 /** Every call waits for the token, so its turn comes before theirs; but not for long while an old one still serves. */
 const TURN_WAIT_MS = 5_000;
@@ -150,7 +154,7 @@ export class ClientCredentialsToken implements TokenSource {
     await this.budget?.take(isServed ? TURN_WAIT_MS : LONGEST_WAIT_MS, { urgent: true });
     const result = await this.send();
     if (result.kind === 'answer') this.budget?.observe(pauseSignalOf(result));
-    return this.tokenOf(result);
+    return this.tokenOf(result, isServed);
   }
 
   private send(): Promise<HttpResult> {
@@ -163,11 +167,12 @@ export class ClientCredentialsToken implements TokenSource {
     });
   }
 
-  private tokenOf(result: HttpResult): Token | TokenUnavailable {
+  private tokenOf(result: HttpResult, isServed: boolean): Token | TokenUnavailable {
     if (result.kind === 'failed') return new TokenUnavailable(result.why, false);
     const { status } = result;
     if (!isSuccess(status)) {
-      return new TokenUnavailable(`status ${status}`, REFUSALS.has(status) || this.hasLasted(status));
+      const lasted = this.hasLasted(status);
+      return new TokenUnavailable(`status ${status}`, lasted || (REFUSALS.has(status) && !isServed));
     }
     this.astraySinceMs = undefined;
     const reply = replyOf(result.text);
@@ -182,7 +187,7 @@ export class ClientCredentialsToken implements TokenSource {
     };
   }
 
-  /** Whether an answer that is not the endpoint's own has been its answer for long. */
+  /** Whether a client error has been the endpoint's answer for long. */
   private hasLasted(status: number): boolean {
     const nowMs = this.clock.nowMs();
     this.astraySinceMs = isAstray(status) ? (this.astraySinceMs ?? nowMs) : undefined;
@@ -214,7 +219,7 @@ function basicOf(clientId: string, clientSecret: string): string {
   return `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;
 }
 
-/** A client error that is no refusal; 408, 425 and 429 ask for patience. */
+/** A client error; 408, 425 and 429 ask for patience. */
 function isAstray(status: number): boolean {
   return status >= 400 && status <= 499 && ![408, 425, 429].includes(status);
 }

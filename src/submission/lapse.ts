@@ -15,6 +15,8 @@ export function whyLapsed({ kind }: Window, cutOff: 'cannot be met' | 'passed'):
       return `the cut-off of the execution date ${cutOff}`;
     case 'closed':
       return 'the bank is closed on the execution date';
+    case 'behind':
+      return 'the cut-off of the execution date is before the time from which it may be submitted';
     case 'early':
     case 'open':
       return undefined;

@@ -280,7 +280,7 @@ export class SubmissionService {
     await this.database.inEmployer(employerId, async (tx) => {
       const run = await findRun(tx, subjectId);
       await fence(tx, claim);
-      await accessRefused(tx, run, undefined, `The bank refused a read before the submit: ${why}.`);
+      await accessRefused(tx, run, undefined, `The bank refused our access before the submit: ${why}.`);
     });
     return STOPPED_PAUSE_MS;
   }
@@ -288,7 +288,7 @@ export class SubmissionService {
   private async park(claim: Claim, work: Work, why: string): Promise<WakeIn> {
     await this.database.inEmployer(claim.employerId, async (tx) => {
       await fence(tx, claim);
-      await this.abandonment.park(tx, work, `The bank refused a read: ${why}.`);
+      await this.abandonment.park(tx, work, `The bank refused our access: ${why}.`);
     });
     return STOPPED_PAUSE_MS;
   }

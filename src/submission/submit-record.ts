@@ -49,11 +49,19 @@ export async function timesTurnedAway(
 export async function refusesOurAccess(tx: EmployerTransaction, outcome: Outcome<unknown>): Promise<boolean> {
   if (outcome.kind !== 'no') return false;
   if (outcome.reason !== 'unauthorised') return outcome.reason === 'forbidden';
+  // Of two that are written down at one time the later sees the other.
+  await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('refused access ' || $1, 0))`, [
+    tx.employerId,
+  ]);
+  // What a read, or people, found executed was let in when it was sent.
   const turnedAway = await tx.query(
     `SELECT FROM bank_call c
      WHERE c.employer_id = $1 AND c.operation = 'submit' AND c.outcome = 'NO' AND starts_with(c.outcome_detail, $2)
-       AND c.finished_at >= coalesce((SELECT max(y.finished_at) FROM bank_call y
-         WHERE y.employer_id = $1 AND y.operation = 'submit' AND y.outcome = 'YES'), '-infinity')
+       AND c.finished_at >= coalesce(greatest(
+         (SELECT max(y.finished_at) FROM bank_call y
+          WHERE y.employer_id = $1 AND y.operation = 'submit' AND y.outcome = 'YES'),
+         (SELECT max(s.attempted_at) FROM submit_attempt s
+          WHERE s.employer_id = $1 AND s.outcome = 'EXECUTED')), '-infinity')
      LIMIT 2`,
     [tx.employerId, answered(401)],
   );

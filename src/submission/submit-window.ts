@@ -2,10 +2,15 @@ import { BankHours, isBankingDay } from '../domain/business-day';
 import { sendingCloses, sendingOpens } from '../domain/send-window';
 
 /**
- * Whether a run may be sent now: not yet (and for how long), or open, or too late for its execution date, or never on
- * that date, which became a closed day of the bank.
+ * Whether a run may be sent now: not yet (and for how long), or open, or too late for its execution date, or never: on
+ * that date, which became a closed day of the bank, or at its own time, which the cut-off came to lie before.
  */
-export type Window = { kind: 'early'; ms: number } | { kind: 'open' } | { kind: 'late' } | { kind: 'closed' };
+export type Window =
+  | { kind: 'early'; ms: number }
+  | { kind: 'open' }
+  | { kind: 'late' }
+  | { kind: 'closed' }
+  | { kind: 'behind' };
 
 /**
  * The window of a run: from its `submitAt`, or else the earliest banking day allowed after the approval, to the
@@ -18,9 +23,11 @@ export function submitWindow(
   hours: BankHours,
   expectedMs: number,
 ): Window {
-  const closes = sendingCloses(run.executionDate, hours).getTime() - expectedMs;
-  if (now.getTime() >= closes) return { kind: 'late' };
+  const closes = sendingCloses(run.executionDate, hours).getTime();
+  if (now.getTime() >= closes - expectedMs) return { kind: 'late' };
   if (!isBankingDay(run.executionDate, hours.closedDays)) return { kind: 'closed' };
-  const ms = sendingOpens(run.submitAt, approvedAt, hours).getTime() - now.getTime();
+  const opens = sendingOpens(run.submitAt, approvedAt, hours).getTime();
+  if (opens >= closes) return { kind: 'behind' };
+  const ms = opens - now.getTime();
   return ms > 0 ? { kind: 'early', ms } : { kind: 'open' };
 }

@@ -115,6 +115,30 @@ describe('the access token', () => {
     await expect(token.young()).rejects.toThrow(TokenUnavailable);
   });
 
+  it('is waited for by a submit while another serves, when its renewal is refused, until that lasts or the other ends', async () => {
+    await token.current();
+    bank.handler = (_request, response) => answer(response, 403, '');
+    clock.ms += 541_000;
+    await expect(token.young()).rejects.toMatchObject({ refused: false });
+    expect(await token.current()).toBe('t1');
+    clock.ms += 59_000;
+    await expect(token.young()).rejects.toMatchObject({ refused: true });
+  });
+
+  it('is refused for good to a submit once its renewal has been for two minutes', async () => {
+    const rejected = await token.current();
+    clock.ms += 10_000;
+    await token.renewAfter401(rejected);
+    bank.handler = (_request, response) => answer(response, 403, '');
+    clock.ms += 6_000;
+    await expect(token.young()).rejects.toMatchObject({ refused: false });
+    clock.ms += 119_000;
+    await expect(token.young()).rejects.toMatchObject({ refused: false });
+    clock.ms += 2_000;
+    await expect(token.young()).rejects.toMatchObject({ refused: true });
+    expect(await token.current()).toBe('t2');
+  });
+
   it('is renewed once for fifty callers who all met a 401', async () => {
     const rejected = await token.current();
     const renewed = await Promise.all(Array.from({ length: 50 }, () => token.renewAfter401(rejected)));

@@ -56,6 +56,21 @@ describe('the cut-off of the execution date', () => {
     expect([again.status, again.data.code]).toEqual([422, 'EXECUTION_DATE_NOT_A_BANKING_DAY']);
   });
 
+  it('came to lie before its time to be submitted: the approval lapses at once', async () => {
+    const run = await payroll.uploaded(payFile(payRows(4)), {
+      executionDate: date,
+      submitAt: `${date}T15:00:00Z`,
+    });
+    await payroll.approve(run);
+    await payroll.stopServices();
+    payroll.url = (await payroll.addReplica({ BANK_CUT_OFF: '14:30' })).url;
+    await payroll.until(run.id, ['READY'], 15_000);
+    const [lapsed] = await payroll.attention();
+    expect(lapsed?.happened).toBe(
+      'The approval lapsed: the cut-off of the execution date is before the time from which it may be submitted. Amend the run and have it approved again.',
+    );
+  });
+
   it('missed while a submit waits for its turn at the bank: it is not sent', async () => {
     const gateway = payroll.services[0]!.app.get(BankGateway);
     const turnToSubmit = gateway.turnToSubmit.bind(gateway);

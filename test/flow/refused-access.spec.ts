@@ -132,11 +132,16 @@ describe('runs of one instruction each whose submits are answered with 401', () 
     expect((await payroll.calls()).submit).toBe(3);
   });
 
-  it('have it go on where a submit was executed between them', async () => {
+  it.each([
+    ['by its answer', () => Promise.resolve()],
+    ['as a read shows', () => payroll.fault({ operation: 'submit', kind: 'answer-lost', nth: 1 })],
+  ])('have it go on where a submit was executed between them, %s', async (_by, fault) => {
     await turnedAway();
     await payroll.askedAbout(await begun(0), 'SUBMIT_UNKNOWN');
     await payroll.clearFaults();
+    await fault();
     await payroll.until(await begun(1), ['SETTLED']);
+    await payroll.clearFaults();
     await turnedAway();
     await payroll.askedAbout(await begun(2), 'SUBMIT_UNKNOWN');
     expect(await stopped()).toBeNull();

@@ -27,6 +27,12 @@ const asked = (expected: readonly string[]) =>
     20_000,
     () => `nobody was asked about ${expected.join(' and ')}`,
   );
+/** What was being read when something changed at the bank has been judged by then. */
+const readTwice = async () => {
+  const all = async () => Object.values(await payroll.calls()).reduce((sum, calls) => sum + calls, 0);
+  const before = await all();
+  await eventually(async () => (await all()) > before + 2, 15_000);
+};
 const submitSent = () => eventually(async () => ((await payroll.calls()).submit ?? 0) > 0, 15_000);
 
 const resume = async () => {
@@ -199,6 +205,7 @@ describe('a submitted instruction whose payments do not move, and nothing says w
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(await kinds()).toEqual([]);
     await bankFails('500-before');
+    await readTwice();
     payroll.clock.set(new Date(`${date}T16:00:01Z`));
     const told = async () => (await payroll.as('operator').get(payroll.path('/attention'))).data.items;
     await asked(['BANK_ACTION_REQUIRED']);

@@ -60,6 +60,16 @@ describe('when a run may be submitted', () => {
       expect(window(run, '2026-11-25T09:00:00Z', now)).toEqual({ kind: 'closed' });
     expect(window(run, '2026-11-25T09:00:00Z', '2026-11-26T15:00:00Z').kind).toBe('late');
   });
+
+  it('never at a time of its own that is not before the cut-off, however long before that is known', () => {
+    for (const submitAt of ['2026-11-25T15:00:00Z', '2026-11-25T15:30:00Z']) {
+      const run = { executionDate: '2026-11-25', submitAt };
+      expect(window(run, '2026-11-20T09:00:00Z', '2026-11-23T09:00:00Z')).toEqual({ kind: 'behind' });
+      expect(window(run, '2026-11-20T09:00:00Z', '2026-11-25T15:00:00Z')).toEqual({ kind: 'late' });
+    }
+    const run = { executionDate: '2026-11-25', submitAt: '2026-11-25T14:59:59Z' };
+    expect(window(run, '2026-11-20T09:00:00Z', '2026-11-23T09:00:00Z').kind).toBe('early');
+  });
 });
 
 it('a window says why an approval lapses, and where it does not', () => {
@@ -68,6 +78,9 @@ it('a window says why an approval lapses, and where it does not', () => {
   );
   expect(whyLapsed({ kind: 'late' }, 'passed')).toBe('the cut-off of the execution date passed');
   expect(whyLapsed({ kind: 'closed' }, 'passed')).toBe('the bank is closed on the execution date');
+  expect(whyLapsed({ kind: 'behind' }, 'passed')).toBe(
+    'the cut-off of the execution date is before the time from which it may be submitted',
+  );
   expect(whyLapsed({ kind: 'open' }, 'passed')).toBeUndefined();
   expect(whyLapsed({ kind: 'early', ms: 1 }, 'passed')).toBeUndefined();
 });
