@@ -92,10 +92,11 @@ async function setUp(stage: Stage, options: DemoOptions, started: (service: Chil
   );
   const portal = new Portal(bank.url);
   const account = await portal.accountOf(COMPANY);
-  const { employerId } = await untilHeard(
+  const { employerId, notReady } = await untilHeard(
     () => open,
     () => ensureEmployer(service.url, keys, account),
   );
+  if (notReady.length > 0) throw new Error(`The account is not ready: ${notReady.join('; ')}`);
   say(`  employer  ${COMPANY}, with EUR ${account.balance} at the bank, and its people with their keys`);
   const now = new Date(Date.now() + TIME_IN_HAND_MS);
   return {

@@ -1,3 +1,4 @@
+import type { AccountItem } from '../employer/account-view';
 import { Api, Refused } from './api';
 import { Register, withRegister } from './people';
 import { PortalAccount } from './portal';
@@ -42,22 +43,23 @@ export function ensureStaff(
   });
 }
 
-/** An employer ready to pay from an account at the bank. */
-export interface ReadyEmployer {
+/** An employer with an account at the bank. */
+export interface SeededEmployer {
   readonly employerId: string;
   readonly accountId: string;
+  /** Why nothing is paid from the account yet; empty where it is ready. */
+  readonly notReady: readonly string[];
 }
 
 /**
  * Makes the employer of a company at the bank, or completes what is there of it: roles, account, what the bank
  * allows, and the check of the amount's unit with the balance the portal shows.
- * @throws Error when the account is not ready after that
  */
 export async function ensureEmployer(
   serviceUrl: string,
   keys: StaffKeys,
   portalAccount: PortalAccount,
-): Promise<ReadyEmployer> {
+): Promise<SeededEmployer> {
   const administrator = new Api(serviceUrl, keys.administrator);
   const operator = new Api(serviceUrl, keys.operator);
   const employerId = await findOrCreate(administrator, portalAccount.holderName);
@@ -66,8 +68,9 @@ export async function ensureEmployer(
     const { person } = await new Api(serviceUrl, keys[role]).whoami();
     await administrator.grantRole(employerId, person.id, role);
   }
-  const accountId = await ensureAccount(operator, employerId, portalAccount);
-  return { employerId, accountId };
+  const account = await ensureAccount(operator, employerId, portalAccount);
+  const notReady = account.notReady.map(({ detail }) => detail);
+  return { employerId, accountId: account.id, notReady };
 }
 
 async function isValid(api: Api): Promise<boolean> {
@@ -96,14 +99,15 @@ async function ensureAccount(
   operator: Api,
   employerId: string,
   { accountId: bankAccountId, holderName, identityId, balance }: PortalAccount,
-): Promise<string> {
+): Promise<AccountItem> {
   const accounts = await operator.accounts(employerId);
   const wanted = { bankAccountId, debtorName: holderName, bankIdentityId: String(identityId) };
   let account =
     accounts.find((one) => one.bankAccountId === bankAccountId) ??
     (await operator.attachAccount(employerId, wanted));
-  if (account.probedAt === null) account = await operator.probeAccount(employerId, account.id);
+  // The bank may have opened it again since.
+  if (account.probedAt === null || !account.ready)
+    account = await operator.probeAccount(employerId, account.id);
   if (account.unitConfirmed === null) account = await operator.checkBalance(employerId, account.id, balance);
-  if (account.ready) return account.id;
-  throw new Error(`The account is not ready: ${account.notReady.map(({ detail }) => detail).join('; ')}.`);
+  return account;
 }

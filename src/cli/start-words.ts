@@ -1,7 +1,7 @@
 import { bankHours } from '../config/bank-hours';
 import { Config } from '../config/env';
 import { earliestExecutionDate, localDate, periodOf } from '../domain/business-day';
-import { COMPANY, ReadyEmployer, STAFF_ROLES, StaffKeys } from './seed';
+import { COMPANY, SeededEmployer, STAFF_ROLES, StaffKeys } from './seed';
 
 /** What there is to tell of a service with a sandbox. */
 export interface Running {
@@ -10,7 +10,7 @@ export interface Running {
   readonly bankUrl: string;
   readonly database: string;
   readonly keys: StaffKeys;
-  readonly employer: ReadyEmployer;
+  readonly employer: SeededEmployer;
 }
 
 /** Says where everything is, and a first thing to do that works when it is pasted. */
@@ -22,6 +22,7 @@ export function announce(print: (line: string) => void, running: Running): void 
     `Bank        ${bankUrl}, a sandbox: its portal is ${bankUrl}/sandbox/portal/accounts`,
     `Database    ${database}`,
     `Employer    ${COMPANY}, ${employer.employerId}`,
+    ...employer.notReady.map((why) => `            nothing is paid from its account yet: ${why}`),
     '',
     'Keys, kept in .payrun/keys.json:',
     ...STAFF_ROLES.map((role) => `  ${role.padEnd(15)}${keys[role]}`),
