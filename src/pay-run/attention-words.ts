@@ -37,6 +37,11 @@ export const NOT_OPENED =
 export const UNPAID_IN_MID_RUN =
   'Nothing of this instruction is submitted; others of the run are, or may be, and are followed. What is not built by the cut-off becomes VOID and can be paid by a successor.';
 
+/** Of people whose pay came back. */
+export function notPaid(who: 'These people' | 'The others'): string {
+  return `${who} are not paid: what they were paid is recorded as returned. Nothing is stopped, and nothing is paid again by itself. Ask each of them where to pay; then make a successor of the run, with paymentIds and a reason, or upload their rows as its supplement, where an approver releases them.`;
+}
+
 /** Every kind of attention, with the words and the actions that belong to it. */
 export const ATTENTION_WORDS = {
   SUBMIT_UNKNOWN: {
@@ -153,8 +158,7 @@ export const ATTENTION_WORDS = {
     actions: ['ACKNOWLEDGE'],
   },
   PAYMENT_RETURNED: {
-    certain:
-      'These people are not paid: what they were paid is recorded as returned. Nothing is stopped, and nothing is paid again by itself. Ask each of them where to pay; then make a successor of the run, with paymentIds and a reason, or upload their rows as its supplement, where an approver releases them. It closes by itself once all of them are replaced by runs that are submitted.',
+    certain: `${notPaid('These people')} It is told anew as they are replaced by runs that are submitted, and closes by itself once all are.`,
     askBank: 'Why did payments of customer instruction {ref} come back, and is their money in our account?',
     actions: ['ACKNOWLEDGE'],
   },

@@ -1,10 +1,14 @@
+import { In, IsNull } from 'typeorm';
 import { byKey } from '../database/by-key';
 import { EmployerTransaction } from '../database/database';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { sumMinor } from '../domain/money';
-import { aboutInstruction, raiseAnew } from './attention.store';
-import type { AttentionKind } from './attention-words';
-import type { Instruction } from './instruction.entity';
+import { showId } from '../http/prefixed-id';
+import { Attention } from './attention.entity';
+import { aboutInstruction, type Alarm, clear, raise } from './attention.store';
+import { ATTENTION_WORDS, notPaid } from './attention-words';
+import { Instruction } from './instruction.entity';
+import { CONTRADICTED, PAID_OTHERWISE } from './replaced.store';
 
 /** Each payment `p` of an instruction `i` that no run of which nothing is left to be submitted makes again. */
 const notMadeAgain = (instructionId: string) => `FROM instruction i
@@ -15,46 +19,126 @@ const notMadeAgain = (instructionId: string) => `FROM instruction i
     WHERE s.employer_id = $1 AND s.replaces_payment_id = p.id AND s.status NOT IN ('EXCLUDED', 'HELD')
       AND r.status IN ('FOLLOWING', 'SETTLED', 'PARTLY_SETTLED', 'FAILED'))`;
 
-/** Whether one of them came back after the last decision of two people about such of its instruction. */
-const CAME_BACK = `p.returned_at > coalesce((SELECT max(d.confirmed_at) FROM attention x
-  JOIN attention_action d ON d.employer_id = x.employer_id AND d.attention_id = x.id
-  WHERE x.employer_id = $1 AND x.kind = 'PAYMENT_RETURNED' AND x.subject_id = i.id), '-infinity')`;
+/** Which rows of an instruction ($2) two people were told of as come back, and decided. */
+const DECIDED_ROWS = `SELECT (told ->> 'row')::int FROM attention x
+  JOIN attention_action d ON d.employer_id = x.employer_id AND d.attention_id = x.id AND d.confirmed_at IS NOT NULL
+  CROSS JOIN jsonb_array_elements(x.records) AS told
+  WHERE x.employer_id = $1 AND x.kind = 'PAYMENT_RETURNED' AND x.subject_id = $2`;
 
-/** Tells of the payments of an instruction that came back, once the bank shows more of them: these people are not paid. */
+/** A payment that came back, and nobody was asked about or pays again in its stead. */
+interface CameBack {
+  id: string;
+  row_no: number;
+  amount_minor: string;
+  /** Whether another payment pays, or may pay, its employee: then it cannot be replaced. */
+  otherwise: boolean;
+}
+
+/**
+ * Tells of the payments of an instruction that came back, which people have not decided: these people are not paid. Told
+ * anew where others are left, and no more where none is; of what the bank shows two ends of, people are asked by that.
+ */
 export async function tellOfReturned(
   tx: EmployerTransaction,
   instruction: Pick<Instruction, 'id' | 'payRunId' | 'bankInstructionId'>,
 ): Promise<void> {
-  const back = await tx.query<{ row_no: number; amount_minor: string }>(
-    `SELECT p.row_no, p.amount_minor ${notMadeAgain('$2')} AND ${CAME_BACK} ORDER BY p.row_no`,
+  // Who decides it, or submits what pays some of them again, at this moment has done so before it is told anew.
+  await lockAsked(tx, instruction.id);
+  const back = await tx.query<CameBack>(
+    `SELECT p.id, p.row_no, p.amount_minor, ${PAID_OTHERWISE} OR ${CONTRADICTED} AS otherwise
+     ${notMadeAgain('$2')} AND p.returned_at IS NOT NULL AND p.row_no NOT IN (${DECIDED_ROWS})
+       AND NOT EXISTS (SELECT FROM attention c
+         WHERE c.employer_id = $1 AND c.payment_id = p.id AND c.kind = 'CONTRADICTION')
+     ORDER BY p.row_no`,
     [tx.employerId, instruction.id],
   );
-  if (back.length === 0) return;
-  const rows = back.map((one) => String(one.row_no));
-  const which = `${rows.length === 1 ? 'row' : 'rows'} ${textOfFirstFew(rows, MOST_NAMED)}`;
-  await raiseAnew(tx, {
+  if (back.length === 0) return clear(tx, ['PAYMENT_RETURNED'], instruction.id, NONE_LEFT);
+  const alarm = { ...aboutInstruction(instruction), ...alarmOf(back) };
+  const open = await openAbout(tx, instruction.id);
+  if (open?.certain === alarm.certain && isOfSame(open, alarm)) return;
+  if (open) await clear(tx, ['PAYMENT_RETURNED'], instruction.id, 'other payments are left: told anew');
+  await raise(tx, alarm);
+}
+
+const NONE_LEFT =
+  'each payment was made again by a run that is submitted or has ended, or the bank shows two ends of it';
+
+function lockAsked(tx: EmployerTransaction, instructionId: string | null): Promise<unknown> {
+  return tx.query(
+    `SELECT FROM attention WHERE employer_id = $1 AND kind = 'PAYMENT_RETURNED' AND resolved_at IS NULL
+       AND ($2::uuid IS NULL OR subject_id = $2) ORDER BY id FOR NO KEY UPDATE`,
+    [tx.employerId, instructionId],
+  );
+}
+
+function openAbout({ manager, employerId }: EmployerTransaction, subjectId: string) {
+  return manager.findOneBy(Attention, {
+    employerId,
     kind: 'PAYMENT_RETURNED',
-    ...aboutInstruction(instruction),
-    happened: `What had been paid by a submitted instruction came back: ${which}.`,
+    subjectId,
+    resolvedAt: IsNull(),
+  });
+}
+
+/** Whether both tell of the same rows, all of them and those that are told apart. */
+function isOfSame(open: Attention, alarm: Pick<Alarm, 'happened' | 'records'>): boolean {
+  const rowsOf = ({ records }: Pick<Alarm, 'records'> | Attention) => records?.map(({ row }) => row).join();
+  return open.happened === alarm.happened && rowsOf(open) === rowsOf(alarm);
+}
+
+/** Of what came back, in row order. */
+function alarmOf(back: readonly CameBack[]) {
+  const others = back.filter(({ otherwise }) => otherwise);
+  const isOf = others.length === 1 ? 'the person' : 'the people';
+  const apart = ` Another payment of the period pays ${isOf} of ${rowsOf(others)}, or may.`;
+  return {
+    kind: 'PAYMENT_RETURNED',
+    happened: `What had been paid by a submitted instruction came back: ${rowsOf(back)}.${others.length > 0 ? apart : ''}`,
+    certain: certainOf(back.length - others.length, others.length),
     payments: back.length,
     amountMinor: sumMinor(back.map((one) => BigInt(one.amount_minor))),
-  });
+    records: back.map((one) => ({
+      id: showId('pay', one.id),
+      minor: one.amount_minor,
+      row: one.row_no,
+    })),
+  } as const;
+}
+
+const COMPARE =
+  'The other payment may have been made in the stead of what came back: compare the two before anybody is paid once more. Who is still owed is paid by a row that is uploaded as a supplement, where an approver releases it; a successor is refused. This does not close by itself: acknowledge it.';
+
+function certainOf(unpaid: number, others: number): string {
+  if (others === 0) return ATTENTION_WORDS.PAYMENT_RETURNED.certain;
+  if (unpaid > 0) return `${notPaid('The others')} ${COMPARE}`;
+  return `What they were paid is recorded as returned. Nothing is stopped, and nothing is paid again by itself. ${COMPARE}`;
+}
+
+function rowsOf(payments: readonly CameBack[]): string {
+  const rows = payments.map((one) => String(one.row_no));
+  return `${rows.length === 1 ? 'row' : 'rows'} ${textOfFirstFew(rows, MOST_NAMED)}`;
 }
 
 /**
  * Closes what people are told of instructions that were released at their cut-off, and of payments that came back, once
- * each of these is made again by a run of which nothing is left to be submitted.
+ * each of these is made again by a run of which nothing is left to be submitted; of what came back it is told anew of
+ * those that are left.
  */
 export async function closeMadeAgain(tx: EmployerTransaction): Promise<void> {
-  await closeUnless(tx, 'STALE_DATE', `p.status = 'VOID'`);
-  await closeUnless(tx, 'PAYMENT_RETURNED', CAME_BACK);
-}
-
-async function closeUnless(tx: EmployerTransaction, kind: AttentionKind, isLeft: string): Promise<void> {
   await tx.query(
     `UPDATE attention a SET resolved_at = clock_timestamp(), resolution = 'another run was made of its payments, and is submitted or has ended'
-     WHERE a.employer_id = $1 AND a.kind = $2 AND a.resolved_at IS NULL AND a.instruction_id IS NOT NULL
-       AND NOT EXISTS (SELECT ${notMadeAgain('a.instruction_id')} AND ${isLeft})`,
-    [tx.employerId, kind],
+     WHERE a.employer_id = $1 AND a.kind = 'STALE_DATE' AND a.resolved_at IS NULL AND a.instruction_id IS NOT NULL
+       AND NOT EXISTS (SELECT ${notMadeAgain('a.instruction_id')} AND p.status = 'VOID')`,
+    [tx.employerId],
   );
+  // All, and before they are looked for: what is told anew at this moment may know nothing of this run yet.
+  await lockAsked(tx, null);
+  const { employerId } = tx;
+  const open = { employerId, kind: 'PAYMENT_RETURNED', resolvedAt: IsNull() } as const;
+  const asked = await tx.manager.find(Attention, { where: open, order: { id: 'ASC' } });
+  const instructions = await tx.manager.findBy(Instruction, {
+    employerId,
+    id: In(asked.map(({ subjectId }) => subjectId)),
+  });
+  for (const instruction of instructions) await tellOfReturned(tx, instruction);
 }

@@ -54,6 +54,17 @@ const DECIDED_STATUS = `(SELECT d.bank_status FROM payment_decision d WHERE d.em
 const REPAYS_RETURNED = `(SELECT count(*) > 0 FROM ${byKey('payment', 'o.replaces_payment_id')} AS back
   WHERE back.returned_at IS NOT NULL)`;
 
+/** Whether another one pays the employee of a payment `p`, and was not made instead of one that came back. */
+export const PAID_OTHERWISE = `EXISTS (${OTHER_PAY}
+  AND (o.release_sequence = p.release_sequence OR p.live AND NOT ${REPAYS_RETURNED}))`;
+
+/** Whether the bank has shown two ends of a payment `p`, or of one before it, or otherwise than two people declared it. */
+export const CONTRADICTED = `EXISTS (WITH RECURSIVE chain AS (
+    SELECT p.id, p.replaces_payment_id AS before
+    UNION SELECT o.id, o.replaces_payment_id FROM chain c JOIN ${byKey('payment', 'c.before')} o ON true)
+  SELECT FROM chain c JOIN attention a ON a.employer_id = p.employer_id AND a.payment_id = c.id
+  WHERE a.kind = 'CONTRADICTION')`;
+
 /** Whether a payment `s` in a run `r` was made instead of another and is not live, but was sent: it ends the chain. */
 const ENDED_SUCCESSOR = `NOT s.live AND s.status NOT IN ('EXCLUDED', 'HELD')
   AND NOT (s.status = 'CANCELLED' AND r.status IN ('CANCELLING', 'CANCELLED'))`;
@@ -144,11 +155,7 @@ async function candidates(
          FROM attention WHERE employer_id = $1 AND resolved_at IS NULL AND (kind = ANY ($2) OR kind = ANY ($3)))
      SELECT p.id, p.employee_id, p.release_sequence, p.status, p.returned_at IS NOT NULL AS returned,
        coalesce(b.shown_status, b.bank_status) AS bank_status, ${DECIDED_STATUS} AS decided_status,
-       EXISTS (WITH RECURSIVE chain AS (
-           SELECT p.id, p.replaces_payment_id AS before
-           UNION SELECT o.id, o.replaces_payment_id FROM chain c JOIN ${byKey('payment', 'c.before')} o ON true)
-         SELECT FROM chain c JOIN attention a ON a.employer_id = p.employer_id AND a.payment_id = c.id
-         WHERE a.kind = 'CONTRADICTION') AS contradicted,
+       ${CONTRADICTED} AS contradicted,
        p.id IN (SELECT subject_id FROM asked WHERE NOT of_all)
          OR p.pay_run_id IN (SELECT subject_id FROM asked WHERE of_all)
          OR coalesce(b.instruction_id IN (SELECT instruction_id FROM asked WHERE of_all), false)
@@ -160,7 +167,7 @@ async function candidates(
          FROM stead JOIN ${byKey('payment', 'stead.id')} s ON true JOIN ${byKey('pay_run', 's.pay_run_id')} r ON true
          WHERE s.id NOT IN (SELECT id FROM chain) AND (s.live OR ${ENDED_SUCCESSOR})
            AND (p.status = 'EXCLUDED' OR s.id > p.id)) AS successor,
-       EXISTS (${OTHER_PAY} AND (o.release_sequence = p.release_sequence OR p.live AND NOT ${REPAYS_RETURNED})) AS paid_otherwise,
+       ${PAID_OTHERWISE} AS paid_otherwise,
        EXISTS (${OTHER_PAY} AND o.pay_run_id <> p.pay_run_id
          AND (o.release_sequence > p.release_sequence OR o.id > p.id)) AS paid_further
      FROM chosen p

@@ -336,7 +336,9 @@ export async function tellOfUnseen(
     amountMinor: sumMinor(unseen.map(({ amountMinor }) => amountMinor)),
   } as const;
   const open = await openText(tx, alarm);
-  if (open !== undefined && !open.startsWith(happened))
+  if (open?.startsWith(happened) === false)
     await clear(tx, ['ROW_UNSEEN'], instruction.id, 'other payments are left: told anew');
+  else if (why === '' && open !== undefined && open !== happened)
+    await clear(tx, ['ROW_UNSEEN'], instruction.id, 'the bank is read again: told anew');
   await raiseNaming(tx, alarm, [NOT_FINAL]);
 }

@@ -33,6 +33,7 @@ import { contradictedForMs } from './follow.store';
 import { Followed, loadFollowed } from './followed';
 import { Follower, type Step } from './follower';
 import { nextLookMs, watchOf } from './looks';
+import { UNREADABLE, UNRECORDABLE } from './status-alarms';
 import { TombstoneWatch } from './tombstone-watch';
 
 /** Instructions followed at once by one process; they share sweeps of the bank's general listing. */
@@ -217,7 +218,7 @@ export class FollowService {
     error: BankClientError,
   ): Promise<void> {
     await this.tellOf(tx, claim, followed, error);
-    await this.follower.judgeUnread(tx, claim, followed, 'Nothing can be read from the bank at present.');
+    await this.follower.judgeUnread(tx, claim, followed, UNREADABLE);
   }
 
   /** As `tellOfFailure`, but of what time alone says: other payments of the instruction were seen. */
@@ -268,11 +269,10 @@ export class FollowService {
    */
   private async judgeByTime(claim: Claim, followed: Followed, error: unknown): Promise<void> {
     if (error instanceof Fenced || isOfDatabase(error)) return;
-    const why = 'What the bank shows of them cannot be recorded.';
     await this.database
       .inEmployer(claim.employerId, async (tx) => {
         if (hasEnded(followed.instruction)) await this.tellOfMissing(tx, claim, followed, UNRECORDED);
-        await this.follower.judgeUnread(tx, claim, followed, why);
+        await this.follower.judgeUnread(tx, claim, followed, UNRECORDABLE);
       })
       .catch(() => undefined);
   }

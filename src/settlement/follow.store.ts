@@ -18,7 +18,6 @@ import { bankGroup } from '../domain/reconciliation';
 import { showId } from '../http/prefixed-id';
 import { aboutInstruction, type Alarm, openText, raiseNaming } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
-import { tellOfReturned } from '../pay-run/made-again';
 import { messageIdOf } from '../pay-run/message-id';
 import { movePayments, RowRange } from '../pay-run/payment.store';
 import { named, stopSuccessors } from '../pay-run/stop-successors';
@@ -175,10 +174,7 @@ export async function recordProgress(
     await movePayments(tx, instruction.payRunId, 'SUBMITTED', moves, 'service', rangeOf(rowNos));
   }
   const returned = progress.filter((one) => one.returned).map((one) => one.payment);
-  if (returned.length > 0) {
-    await recordReturned(tx, instruction, returned);
-    await tellOfReturned(tx, instruction);
-  }
+  if (returned.length > 0) await recordReturned(tx, instruction, returned);
   const contradicted = progress.filter(({ alarm }) => alarm === 'CONTRADICTION');
   if (contradicted.length === 0) return;
   const before = await toldBefore(

@@ -21,6 +21,7 @@ import { clear } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { contradictions, rowsById, shownFields } from '../pay-run/match';
+import { tellOfReturned } from '../pay-run/made-again';
 import { namesOf } from '../pay-run/message-id';
 import type { PayRun } from '../pay-run/pay-run.entity';
 import { instructionsReplacedIn } from '../pay-run/replaced.store';
@@ -306,6 +307,8 @@ export class Follower {
     await tellOfEnded(tx, instruction, payments, { before: bankStatus, progress, isDayOver });
     await tellOfPossibleReturns(tx, this.personal, instruction, payments, cameBack);
     await tellOfDates(tx, followed, { shown, seen, payments });
+    // Whenever it came back: who is paid otherwise changes, and earlier versions told nobody.
+    if (payments.some(({ returned }) => returned)) await tellOfReturned(tx, instruction);
     if (isSecond && this.totals.isSecondLook(instruction) && isUnseen(followed, instruction, read, true))
       await tellOfUnseenTotals(tx, instruction, followed.planned);
     if (instruction.status !== 'SUBMITTED') return { unshown, hadEnded: true };

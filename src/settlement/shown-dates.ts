@@ -1,7 +1,8 @@
 import type { BankInstruction, BankPayment } from '../bank/records';
 import type { EmployerTransaction } from '../database/database';
 import { isOtherDate } from '../domain/shown-date';
-import { aboutInstruction, raiseUndecided } from '../pay-run/attention.store';
+import { aboutInstruction, type Alarm, raiseUndecided } from '../pay-run/attention.store';
+import type { Instruction } from '../pay-run/instruction.entity';
 import { rowsById } from '../pay-run/match';
 import type { FollowedPayment } from './follow-plan';
 import type { Followed } from './followed';
@@ -22,13 +23,37 @@ export async function tellOfDates(
   { run, planned, instruction }: Followed,
   read: Shown,
 ): Promise<void> {
-  const happened = happenedOf(read, run.executionDate);
-  if (happened === undefined) return;
+  const differs = differenceOf(read, run.executionDate);
+  if (differs === undefined) return;
   const about = { ...aboutInstruction(instruction, planned), subjectId: run.id };
-  await raiseUndecided(tx, { kind: 'DATE_DIFFERS', ...about, happened });
+  const certain = (await isTakenOver(tx, instruction)) ? TAKEN_OVER : undefined;
+  await raiseUndecided(tx, { kind: 'DATE_DIFFERS', ...about, ...differs, certain });
 }
 
-function happenedOf({ shown, seen, payments }: Shown, approved: string): string | undefined {
+const TAKEN_OVER =
+  'Its submit was not in the record, and was taken over as the bank shows it: with which date it was submitted is not known. It is never sent again, and nothing is held back.';
+
+/** Whether somebody else submitted it, or a restored database had forgotten that it was. */
+async function isTakenOver(
+  tx: EmployerTransaction,
+  { bankInstructionId }: Pick<Instruction, 'bankInstructionId'>,
+): Promise<boolean> {
+  const taken = await tx.query(
+    `SELECT FROM forgotten_instruction
+     WHERE employer_id = $1 AND bank_instruction_id = $2 AND adopted_at IS NOT NULL`,
+    [tx.employerId, bankInstructionId],
+  );
+  return taken.length > 0;
+}
+
+const WHY_EARLY =
+  'Why were payments of customer instruction {ref} settled before the execution date it was sent with? On which day is our account debited, and on which is each payee paid?';
+
+/** In words, and what the bank is asked where that is not what the kind asks. */
+function differenceOf(
+  { shown, seen, payments }: Shown,
+  approved: string,
+): Pick<Alarm, 'happened' | 'askBank'> | undefined {
   const early = seen.flatMap(({ bankPaymentId, settlementDay: day }) =>
     day !== undefined && day < approved ? [{ bankPaymentId, day }] : [],
   );
@@ -37,9 +62,14 @@ function happenedOf({ shown, seen, payments }: Shown, approved: string): string 
     const paid = rowsById(payments.filter(({ status }) => status === 'SETTLED'));
     const [first] = early.flatMap(({ bankPaymentId, day }) => (paid.has(bankPaymentId) ? [day] : [])).sort();
     if (first !== undefined)
-      return `The bank shows payments of a submitted instruction as settled on ${first}, before the execution date ${approved} that was approved.`;
+      return {
+        happened: `The bank shows payments of a submitted instruction as settled on ${first}, before the execution date ${approved} that was approved.`,
+        askBank: WHY_EARLY,
+      };
   }
   const date = shown?.executionDate ?? approved;
   if (!isOtherDate(date, approved)) return undefined;
-  return `The bank shows the execution date ${date} for a submitted instruction that was approved for ${approved}.`;
+  return {
+    happened: `The bank shows the execution date ${date} for a submitted instruction that was approved for ${approved}.`,
+  };
 }

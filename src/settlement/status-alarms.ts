@@ -4,7 +4,7 @@ import { textOfFirstFew } from '../domain/first-few';
 import { isPaymentFinal } from '../domain/payment';
 import { subjectAfterEnd } from '../pay-run/named-subject';
 import { showId } from '../http/prefixed-id';
-import { aboutInstruction, clear, raiseNaming } from '../pay-run/attention.store';
+import { aboutInstruction, clear, openText, raiseNaming } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { paidAgain } from '../pay-run/stop-successors';
 import { alarmOfStatus, FollowedPayment } from './follow-plan';
@@ -23,6 +23,10 @@ interface Lately {
   overdue: boolean;
   unread?: string;
 }
+
+/** What keeps an instruction from being read, or what is read of it from being recorded. */
+export const UNREADABLE = 'Nothing can be read from the bank at present.';
+export const UNRECORDABLE = 'What the bank shows of them cannot be recorded.';
 
 /** What the next documented status clears by itself. */
 const PASSING = ['UNKNOWN_STATUS', 'BANK_ACTION_REQUIRED'] as const;
@@ -68,9 +72,15 @@ export async function tellOfStatuses(
       isAboutAll: kind === 'UNKNOWN_STATUS',
     };
     const words = alarming.map(({ status }) => ` ${status} (`);
+    if (unread === undefined && saysUnread(await openText(tx, alarm)))
+      await clear(tx, [kind], instruction.id, 'the bank is read again: told anew');
     // Not by the rows that go: each time somebody would be asked again.
     await raiseNaming(tx, alarm, words, kind === 'UNKNOWN_STATUS' ? 'over' : 'decided');
   }
+}
+
+function saysUnread(happened = ''): boolean {
+  return [UNREADABLE, UNRECORDABLE].some((sentence) => happened.endsWith(sentence));
 }
 
 /** The groups that a kind asks about: those whose status says so, and, once overdue, those that only got so far. */

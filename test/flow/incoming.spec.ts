@@ -2,7 +2,7 @@ import axios from 'axios';
 import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { execute } from '../support/database';
-import { payFile, payRows } from '../support/pay-rows';
+import { germanIban, payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { MovedClock, Payroll } from '../support/payroll';
 
@@ -172,6 +172,47 @@ describe('money that comes in to the account that salaries were paid from, and r
       expect(await kinds()).toEqual(['PAYMENT_RETURNED']);
     },
   );
+
+  it('is paid again through a release, and nobody is told that its payee is unpaid once the bank shows the return', async () => {
+    const id = await paidTo(RETURNS);
+    const returning = (await sent()).find(({ creditorIban }) => creditorIban === RETURNS)!;
+    await comesIn(returning, DEFAULT_SEED.users[1]!.account!.iban);
+    const reason = 'it is a return: she is paid to her new account';
+    expect((await payroll.decide(await askedAbout(id), { action: 'ACKNOWLEDGE', reason })).status).toBe(200);
+    const moved = { ...payRows(2)[0]!, iban: germanIban(7_777) };
+    const { data: made } = await payroll.upload(payFile([moved]), { supplementOf: id });
+    expect(made.held.holds).toEqual({ EMPLOYEE_ALREADY_PAID: 1 });
+    const run = payroll.path(`/pay-runs/${made.id}`);
+    const [held] = (await payroll.as('approver').get(`${run}/holds`)).data.items;
+    const release = { paymentId: held.payment.id, code: held.code, reason };
+    const { data: ready } = await payroll.as('approver').post(`${run}/holds/release`, release);
+    expect((await payroll.approve(ready)).status).toBe(200);
+    await payroll.until(made.id, ['SETTLED'], 20_000);
+    await shownAsReturned(id);
+    const told = await payroll.as('finance').get(await payroll.askedAbout(id, 'PAYMENT_RETURNED'));
+    expect(told.data.happened).toContain('Another payment of the period pays the person of row 1, or may.');
+    expect(told.data.certain).not.toContain('not paid');
+    expect(await payroll.timesPaid([moved])).toEqual([1]);
+  });
+
+  it('is told of as returned by a later read where that was never told, and not again once it was decided', async () => {
+    const id = await paidTo(RETURNS);
+    await shownAsReturned(id);
+    // As an earlier version left it.
+    await execute(
+      payroll.database.superuserUrl,
+      `SET session_replication_role = replica; DELETE FROM attention WHERE kind = 'PAYMENT_RETURNED'`,
+    );
+    await eventually(async () => {
+      await followNow();
+      return (await kinds()).includes('PAYMENT_RETURNED');
+    }, 20_000);
+    const path = await payroll.askedAbout(id, 'PAYMENT_RETURNED');
+    const reason = 'she has left, and is paid in cash';
+    expect((await payroll.decide(path, { action: 'ACKNOWLEDGE', reason })).status).toBe(200);
+    await readAgain();
+    expect(await kinds()).toEqual([]);
+  });
 
   it('is asked about on where the bank shows the payment as returned, and less came in than was paid', async () => {
     const id = await paidTo(RETURNS);

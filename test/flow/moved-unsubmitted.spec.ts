@@ -1,8 +1,11 @@
 import { Client } from 'pg';
 import { Variants } from '../../src/bank-sandbox/variants';
+import { addDays } from '../../src/domain/calendar';
+import { BankReads } from '../../src/employer/bank-reads';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
+import { showsInstructions } from '../support/payments-shown';
 import { Payroll } from '../support/payroll';
 
 interface Shown {
@@ -423,6 +426,18 @@ describe('two people who are asked about a submit by somebody else', () => {
     expect(await kinds()).toEqual([]);
     await explained(id);
     await soundly();
+  });
+
+  it('are not told that it was submitted with the approved date where the bank shows another one of it', async () => {
+    await start({ linkReads: 'allowed' });
+    const { id, asked } = await movedByOthers(undefined, 2);
+    const executionDate = addDays(payroll.executionDate(), -4);
+    showsInstructions(payroll.services[0]!.app.get(BankReads), () => ({ executionDate }));
+    expect((await decided(asked, 'EXECUTED', 'letter of the bank, 4711')).status).toBe(200);
+    const path = await payroll.askedAbout(id, 'DATE_DIFFERS');
+    const { certain } = (await payroll.as('operator').get(path)).data;
+    expect(certain).not.toContain('with the date that was approved');
+    expect(certain).toContain('Its submit was not in the record');
   });
 
   it('have nothing taken over that is more than was approved, unless the bank says so in writing', async () => {

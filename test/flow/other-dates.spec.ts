@@ -1,8 +1,9 @@
-import type { BankInstruction, BankPayment } from '../../src/bank/records';
+import type { BankPayment } from '../../src/bank/records';
 import { addDays } from '../../src/domain/calendar';
 import { BankReads } from '../../src/employer/bank-reads';
 import { PaymentSource } from '../../src/settlement/payment-source';
 import { payFile, payRows } from '../support/pay-rows';
+import { showsInstructions } from '../support/payments-shown';
 import { Payroll } from '../support/payroll';
 
 let payroll: Payroll;
@@ -24,17 +25,11 @@ function showsPayments(change: () => Partial<BankPayment>): void {
       (await paymentsOf.apply(source, asked)).map((one) => ({ ...one, ...change() })),
     );
 }
-function showsInstructions(change: () => Partial<BankInstruction>): void {
-  const reads = payroll.services[0]!.app.get(BankReads);
-  const { instruction } = reads;
-  jest.spyOn(reads, 'instruction').mockImplementation(async (...asked) => {
-    const shown = await instruction.apply(reads, asked);
-    return shown && shown.status !== 'INITIATED' ? { ...shown, ...change() } : shown;
-  });
-}
 
+const readsOfBank = () => payroll.services[0]!.app.get(BankReads);
 const daysOff = (days: number) => addDays(payroll.executionDate(), days);
 const told = async () => (await payroll.attention()).map(({ kind, happened }) => ({ kind, happened }));
+const askedOfBank = async () => (await payroll.attention()).map(({ askBank }) => askBank).join();
 const settled = async () => {
   const id = await payroll.paid(payFile(payRows(4)));
   await payroll.until(id, ['SETTLED'], 20_000);
@@ -52,6 +47,7 @@ describe('a run whose bank shows, after the submit, another date than was approv
         happened: `The bank shows payments of a submitted instruction as settled on ${daysOff(-4)}, before the execution date ${daysOff(0)} that was approved.`,
       },
     ]);
+    expect(await askedOfBank()).toMatch(/^Why were payments of .* settled before the execution date/);
     const acknowledged = { action: 'ACKNOWLEDGE', reason: 'the bank has answered for it' };
     expect((await payroll.decide(path, acknowledged)).status).toBe(200);
     await payroll.wakeAll();
@@ -62,7 +58,7 @@ describe('a run whose bank shows, after the submit, another date than was approv
     ['earlier', -4],
     ['more than a week later', 8],
   ])('is told of where the instruction shows one that is %s', async (_, days) => {
-    showsInstructions(() => ({ executionDate: daysOff(days) }));
+    showsInstructions(readsOfBank(), () => ({ executionDate: daysOff(days) }));
     await payroll.askedAbout(await settled(), 'DATE_DIFFERS', 5_000);
     expect(await told()).toEqual([
       {
@@ -70,10 +66,11 @@ describe('a run whose bank shows, after the submit, another date than was approv
         happened: `The bank shows the execution date ${daysOff(days)} for a submitted instruction that was approved for ${daysOff(0)}.`,
       },
     ]);
+    expect(await askedOfBank()).toMatch(/^Why does .* show another date/);
   });
 
   it('is not told of a date moved on by a few days, nor of one with a time, which may be of another time zone', async () => {
-    showsInstructions(() => ({ executionDate: daysOff(3) }));
+    showsInstructions(readsOfBank(), () => ({ executionDate: daysOff(3) }));
     showsPayments(() => ({ settlementDate: daysOff(-1), settlementDay: undefined }));
     await settled();
     expect(await told()).toEqual([]);

@@ -220,6 +220,28 @@ describe('payments that are not final two banking days after the execution date'
     ]);
   });
 
+  it('are not said to be so any more once the bank can be read', async () => {
+    const late = '1 payment is not final two banking days after the execution date.';
+    await look([exchanged(1), unseen(2)], UNREAD);
+    await look([exchanged(1), unseen(2)]);
+    expect(await asked()).toEqual([
+      ['ROW_UNSEEN', 1, late],
+      ['UNKNOWN_STATUS', 1, expect.not.stringContaining(UNREAD) as string],
+    ]);
+    await look([exchanged(1), unseen(2)], UNREAD);
+    expect(await asked()).toEqual([
+      ['ROW_UNSEEN', 1, late],
+      ['UNKNOWN_STATUS', 1, expect.not.stringContaining(UNREAD) as string],
+    ]);
+  });
+
+  it('are not asked about again once the bank can be read, where that is decided', async () => {
+    await look([unseen(1)], UNREAD);
+    await office.decide();
+    await look([unseen(1)]);
+    expect(await asked()).toEqual([]);
+  });
+
   it('are asked about apart where they were never shown, anew as these change, and no more once all are shown', async () => {
     await look([exchanged(1), unseen(2), unseen(3)]);
     const shown = ['UNKNOWN_STATUS', 1, has('EXCHANGED (rows 1)')];
