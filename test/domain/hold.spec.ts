@@ -15,7 +15,7 @@ const finding = (code: HoldCode): HoldFinding => ({
   besideLine: 7,
   besideRun: 'run_1',
   besideStatus: null,
-  unpaid: null,
+  overtaken: null,
   boundMinor: 123_456n,
   sameRows: 9,
 });
