@@ -54,7 +54,8 @@ export const HOLD_CODES = {
     remedy: 'Look for a misplaced decimal sign; release the row if the amount is right.',
   },
   PAY_ABOVE_HISTORY: {
-    meaning: 'The amount is further above what the employee was last paid than the employer lets it be.',
+    meaning:
+      'With the row, the pay of the employee for the period is further above what the last ones were than the employer lets it be.',
     remedy: 'Compare it with the payroll; release the row if the amount is right.',
   },
   RUN_ABOVE_LIMIT: {
@@ -163,7 +164,7 @@ function describeFound({ code, besideLine, besideRun, boundMinor, sameRows }: Ho
     case 'PAYMENT_ABOVE_LIMIT':
       return `A payment of the employer is at most ${bound}.`;
     case 'PAY_ABOVE_HISTORY':
-      return `After the last payments of the employee at most ${bound} is expected.`;
+      return `After what the employee was last paid at most ${bound} is expected for the period, in all rows and runs.`;
     case 'RUN_ABOVE_LIMIT':
       return `A run of the employer is at most ${bound}.`;
     case 'ROWS_OF_ANOTHER_RUN':

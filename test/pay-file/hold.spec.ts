@@ -485,20 +485,30 @@ describe('the limits of an employer', () => {
         expect(hold).toEqual({ bound_minor: '360000' });
       });
 
-      it('and by what other runs of the month pay: a supplement adds to it, and one in their stead does not', async () => {
+      it('and by what other runs of the month pay, where a further payment was released beforehand', async () => {
         const first = await desk.upload(employer, csv(row('E5', '3000.00'), row('E9')));
         await desk.approve(employer, first.answer.id);
         const supplement = (amount: string, id: string) =>
           desk.upload(employer, csv(row('E5', amount), row(id)), { supplementOf: first.answer.id });
-        await supplement('600.00', 'E7');
-        expect(await above()).toEqual([]);
-        await supplement('600.01', 'E8');
-        expect(await above()).toEqual([[2, 'PAY_ABOVE_HISTORY', null]]);
+        // A person looks at it in any case.
+        await supplement('700.00', 'E8');
+        expect(await holds()).toEqual([[2, 'EMPLOYEE_ALREADY_PAID', 2]]);
+        const key = { employeeId: 'E5', period: '2026-11', kindOfPay: 'SALARY', reason: 'a bonus' };
+        await desk.release(employer, await desk.person('Arno Approver'), key);
+        await supplement('600.01', 'E7');
+        expect(await holds()).toEqual([[2, 'PAY_ABOVE_HISTORY', null]]);
+        await supplement('600.00', 'E6');
+        expect(await holds()).toEqual([]);
+      });
+
+      it('but not by what another run did not pay: a supplement in its stead', async () => {
+        const first = await desk.upload(employer, csv(row('E5', '3000.00'), row('E9')));
+        await desk.approve(employer, first.answer.id);
         await desk.asSuperuser(
           `SET session_replication_role = replica;
            UPDATE payment SET status = 'FAILED', live = false WHERE pay_run_id = '${readId('run', first.answer.id)}'`,
         );
-        await supplement('3600.00', 'E6');
+        await desk.upload(employer, csv(row('E5', '3600.00')), { supplementOf: first.answer.id });
         expect(await above()).toEqual([]);
       });
     });
