@@ -54,12 +54,14 @@ export const HOLD_CODES = {
     remedy: 'Look for a misplaced decimal sign; release the row if the amount is right.',
   },
   PAY_ABOVE_HISTORY: {
-    meaning: 'The amount is further above what the employee was last paid than the employer lets it be.',
+    meaning:
+      'With the row, the pay of the employee for the period is further above what the last ones were than the employer lets it be.',
     remedy: 'Compare it with the payroll; release the row if the amount is right.',
   },
   RUN_ABOVE_LIMIT: {
     meaning: 'The rows add up to more than the employer lets a run be.',
-    remedy: 'Cancel the run and upload the right file, or release it if the total is right.',
+    remedy:
+      'Leave out what is wrong, or cancel the run and upload the right file; release it if the total is right.',
   },
   ROWS_OF_ANOTHER_RUN: {
     meaning: `Most rows pay the same amounts to the same accounts as other runs of the period, or runs executed at most ${DAYS_NEARBY} days before or after.`,
@@ -68,7 +70,7 @@ export const HOLD_CODES = {
   PERIOD_FAR_FROM_DATE: {
     meaning: `The period is more than ${MOST_MONTHS_AHEAD} months after the month of the execution date, or more than ${MOST_MONTHS_BEHIND} before it.`,
     remedy:
-      'Compare the period with the payroll, since who was paid already is only looked for in the same period. Cancel the run and upload the file for the right one, or release it if this is the month that is paid.',
+      'Compare the period with the payroll, since who was paid already is only looked for in the same period. Correct the date by an amendment, or cancel the run and upload the file for the right period; release it if both are right.',
   },
   RUN_MAY_BE_FORGOTTEN: {
     meaning:
@@ -87,15 +89,30 @@ export const HOLD_CODES = {
 export type HoldCode = keyof typeof HOLD_CODES;
 
 /**
- * Whom nobody pays any more by another row than the held one: that may be released, unless another run ended without
- * paying the employee, which only what replaces that payment does.
+ * What is known of an employee whom no other run pays for certain any more. Only of PAID_BY_NOBODY may the held row be
+ * released as it is: what an ended run did not pay only its replacement pays, and the others may be paid.
  */
-export type Unpaid = 'BY_NOBODY' | 'BY_AN_ENDED_RUN';
+export type Overtaken = 'PAID_BY_NOBODY' | 'UNPAID_BY_AN_ENDED_RUN' | 'MAY_BE_PAID' | 'SHOWN_WITH_TWO_ENDS';
 
-const REMEDY_OF_UNPAID: Readonly<Record<Unpaid, string>> = {
-  BY_NOBODY: 'Release the row if this run is to pay the employee; left out, nobody does.',
-  BY_AN_ENDED_RUN:
-    'Leave the row out, and make a successor of the run that did not pay the employee, or upload the row as a supplement.',
+const WORDS_OF_OVERTAKEN: Readonly<Record<Overtaken, { message: string; remedy: string }>> = {
+  PAID_BY_NOBODY: {
+    message: 'No run pays the employee.',
+    remedy: 'Release the row if this run is to pay the employee; left out, nobody does.',
+  },
+  UNPAID_BY_AN_ENDED_RUN: {
+    message: 'No run pays the employee.',
+    remedy:
+      'Leave the row out, and make a successor of the run that did not pay the employee, or upload the row as a supplement.',
+  },
+  MAY_BE_PAID: {
+    message: 'The employee may have been paid by a submit that is not in the record.',
+    remedy: HOLD_CODES.EMPLOYEE_MAY_BE_PAID.remedy,
+  },
+  SHOWN_WITH_TWO_ENDS: {
+    message: 'The bank has shown two ends of what was to pay the employee, who may be paid.',
+    remedy:
+      'Leave the row out until the bank has said which end is right: nothing else pays the employee before.',
+  },
 };
 
 /** What was found, besides the code: lines count from 1, amounts are in minor units, absent is null. */
@@ -106,22 +123,23 @@ export interface HoldFinding {
   besideRun: string | null;
   /** The state of that run now. */
   besideStatus: PayRunStatus | null;
-  /** Of an open EMPLOYEE_ALREADY_PAID, whether what was found is over. */
-  unpaid: Unpaid | null;
+  /** Of an open EMPLOYEE_ALREADY_PAID, how what was found is over; null while it is not. */
+  overtaken: Overtaken | null;
   boundMinor: bigint | null;
   sameRows: number | null;
 }
 
 /** For the person who decides: what was found, and what became of the run beside which it was. */
 export function describeHold(finding: HoldFinding): string {
-  const { besideRun, besideStatus, unpaid } = finding;
+  const { besideRun, besideStatus, overtaken } = finding;
   const now = besideRun === null || besideStatus === null ? '' : ` That run is ${besideStatus} now.`;
-  return `${describeFound(finding)}${now}${unpaid === null ? '' : ' No run pays the employee.'}`;
+  const over = overtaken === null ? '' : ` ${WORDS_OF_OVERTAKEN[overtaken].message}`;
+  return `${describeFound(finding)}${now}${over}`;
 }
 
 /** What the person who decides can do, as things are now. */
-export function remedyOf({ code, unpaid }: Pick<HoldFinding, 'code' | 'unpaid'>): string {
-  return unpaid === null ? HOLD_CODES[code].remedy : REMEDY_OF_UNPAID[unpaid];
+export function remedyOf({ code, overtaken }: Pick<HoldFinding, 'code' | 'overtaken'>): string {
+  return overtaken === null ? HOLD_CODES[code].remedy : WORDS_OF_OVERTAKEN[overtaken].remedy;
 }
 
 function describeFound({ code, besideLine, besideRun, boundMinor, sameRows }: HoldFinding): string {
@@ -146,7 +164,7 @@ function describeFound({ code, besideLine, besideRun, boundMinor, sameRows }: Ho
     case 'PAYMENT_ABOVE_LIMIT':
       return `A payment of the employer is at most ${bound}.`;
     case 'PAY_ABOVE_HISTORY':
-      return `After the last payments of the employee at most ${bound} is expected.`;
+      return `After what the employee was last paid at most ${bound} is expected for the period, in all rows and runs.`;
     case 'RUN_ABOVE_LIMIT':
       return `A run of the employer is at most ${bound}.`;
     case 'ROWS_OF_ANOTHER_RUN':
@@ -164,6 +182,13 @@ function describeFound({ code, besideLine, besideRun, boundMinor, sameRows }: Ho
 export function isFarFromDate(period: Period, executionDate: IsoDate): boolean {
   const months = monthsBetween(periodOf(executionDate), period);
   return months > MOST_MONTHS_AHEAD || -months > MOST_MONTHS_BEHIND;
+}
+
+/** Whether a month is farther from an execution date than from another, or on the other side of it. */
+export function isFarther(period: Period, executionDate: IsoDate, than: IsoDate): boolean {
+  const months = monthsBetween(periodOf(executionDate), period);
+  const before = monthsBetween(periodOf(than), period);
+  return Math.abs(months) > Math.abs(before) || Math.sign(months) !== Math.sign(before);
 }
 
 /** How a payment whose last hold was released joins its run; REFUSED: only another upload can pay it. */
@@ -189,7 +214,7 @@ export const PAID_BY_ANOTHER_RUN: readonly HoldCode[] = [
  * person released exactly that, whatever else was released and whatever was stored while the payment was held.
  */
 export function joiningOf(held: {
-  /** Whether another payment of the same employee, period and kind of pay is live, or was sent and forgotten. */
+  /** Whether another payment of the same employee, period and kind of pay is live, or may have been sent all the same. */
   paid: boolean;
   /** Whether the upload took a release for it that stands, and that no live payment has used since. */
   hasRelease: boolean;

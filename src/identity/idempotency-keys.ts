@@ -36,7 +36,7 @@ export type Reserved =
   | { readonly kind: 'replay'; readonly status: number; readonly body: unknown }
   | { readonly kind: 'reused' }
   | { readonly kind: 'in-progress' }
-  /** Its process must have ended, and it is not to be carried out again. */
+  /** It was broken off, or its process must have ended, and it is not to be carried out again. */
   | { readonly kind: 'unfinished' };
 
 /**
@@ -77,6 +77,21 @@ export class IdempotencyKeys {
          WHERE employer_id = $1 AND person_id = $2 AND key = $3 AND created_at = $4::timestamptz
            AND response_status IS NULL`,
         [...keyOf(reservation), reservation.token, status, sealed],
+      ),
+    );
+  }
+
+  /**
+   * Says that the request ended, and nobody knows whether it was carried out: its reservation is as old from now on as one
+   * whose process has died.
+   */
+  async breakOff(reservation: Reservation): Promise<void> {
+    await this.database.inEmployer(reservation.employerId, (tx) =>
+      tx.query(
+        `UPDATE idempotency_key SET created_at = created_at - ${TAKE_OVER_AFTER}
+         WHERE employer_id = $1 AND person_id = $2 AND key = $3 AND created_at = $4::timestamptz
+           AND response_status IS NULL`,
+        [...keyOf(reservation), reservation.token],
       ),
     );
   }

@@ -98,6 +98,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     return next.handle().pipe(
       catchError(async (error: unknown) => {
         if (!once || isAnswer(error) || isPassing(error)) await this.release(reservation);
+        else await this.breakOff(reservation);
         throw error;
       }),
       concatMap(async (body) => {
@@ -116,6 +117,11 @@ export class IdempotencyInterceptor implements NestInterceptor {
   /** A key that cannot be given back now may be taken over later; the failure itself is what the client must hear. */
   private release(reservation: Reservation): Promise<void> {
     return this.orWarn('an idempotency key was not given back', this.keys.release(reservation));
+  }
+
+  /** Where it cannot be said now, whoever repeats the request is told that it runs until its key is old enough. */
+  private breakOff(reservation: Reservation): Promise<void> {
+    return this.orWarn('a request was not marked as broken off', this.keys.breakOff(reservation));
   }
 
   private async orWarn(message: string, kept: Promise<unknown>): Promise<void> {

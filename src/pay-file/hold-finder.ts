@@ -5,7 +5,7 @@ import { runsThatMayHavePaid } from '../pay-run/forgotten-pay';
 import { foldedId } from '../pay-run/folded-id';
 import { PayKey, RunOfKey } from '../pay-run/pay-key';
 import { findAlikeIds, findAlikeNames } from './alike-ids';
-import { Compared, createHoldTable, note, rowsOfRun } from './found-hold';
+import { Compared, createHoldTable, note, otherRuns, rowsOfRun } from './found-hold';
 import { findPaidToOthers, findSameRows } from './same-rows';
 
 /** What is known of payable rows before they are looked through. */
@@ -211,7 +211,7 @@ async function settleFoundBefore(tx: EmployerTransaction, joined: string, rows: 
 }
 
 /** Notes what is above the limits that the employer has set; without a limit nothing is read. */
-async function findAboveLimits(tx: EmployerTransaction, key: PayKey, compared: Compared): Promise<void> {
+async function findAboveLimits(tx: EmployerTransaction, run: RunOfKey, compared: Compared): Promise<void> {
   const limits = await tx.manager.findOneByOrFail(Employer, { id: tx.employerId });
   const { paymentLimitMinor, runLimitMinor, increaseLimitBp } = limits;
   if (paymentLimitMinor !== null) {
@@ -232,35 +232,60 @@ async function findAboveLimits(tx: EmployerTransaction, key: PayKey, compared: C
       [tx.employerId, compared.joined, runLimitMinor.toString()],
     );
   }
-  if (increaseLimitBp !== null) await findAboveHistory(tx, key, compared.rows, increaseLimitBp);
+  if (increaseLimitBp !== null) await findAboveHistory(tx, run, compared, increaseLimitBp);
 }
 
-/** Periods looked back at: of three payments the median passes over one odd one, and a million employees stay quick. */
+/** Periods looked back at: of three the median passes over one odd one, and a million employees stay quick. */
 const HISTORY_PERIODS = 3;
 
-/** Basis points of the median of an employee's settled payments; who has none is not compared. */
+/** The median of what employees of an employer ($2) were paid for each period before one ($4), of a kind of pay ($5). */
+const USUAL = `
+  SELECT employee_id, percentile_disc(0.5) WITHIN GROUP (ORDER BY amount_minor) AS amount_minor
+  FROM (SELECT p.employee_id, sum(p.amount_minor)::bigint AS amount_minor FROM payment p
+        WHERE p.employer_id = $2 AND p.kind_of_pay = $5 AND p.live AND p.status = 'SETTLED' AND p.returned_at IS NULL
+          AND p.period IN (SELECT DISTINCT period FROM pay_run WHERE employer_id = $2 AND kind_of_pay = $5
+            AND period < $4 AND status IN ('FOLLOWING', 'SETTLED', 'PARTLY_SETTLED')
+            ORDER BY period DESC LIMIT ${HISTORY_PERIODS})
+        GROUP BY p.employee_id, p.period) AS paid
+  GROUP BY employee_id`;
+
+/** What other runs ($7) pay of it now, besides to those whose rows are held for that: a person compares these with it. */
+const elsewhere = (rows: string) => `
+  SELECT p.employee_id, sum(p.amount_minor)::bigint AS amount_minor FROM payment p
+  WHERE p.employer_id = $2 AND p.kind_of_pay = $5 AND p.period = $4 AND p.live AND p.returned_at IS NULL
+    AND p.pay_run_id = ANY ($7)
+    AND NOT EXISTS (SELECT FROM ${rows} AS u JOIN pg_temp.found_hold h ON h.line = u.line
+      WHERE h.code = 'EMPLOYEE_ALREADY_PAID' AND u.employee_id = p.employee_id)
+  GROUP BY p.employee_id`;
+
+/**
+ * Basis points of what an employee was paid for a period; who has no settled payment is not compared. Compared is the pay
+ * for this one, by other runs and by the rows up to that which brings it above. Only rows of who is above are sorted.
+ */
 async function findAboveHistory(
   tx: EmployerTransaction,
-  key: PayKey,
-  rows: string,
+  run: RunOfKey,
+  compared: Compared,
   increaseLimitBp: number,
 ): Promise<void> {
+  const others = (await otherRuns(tx, run, [])).filter((id) => id !== run.id);
   await note(
     tx,
     'PAY_ABOVE_HISTORY',
     'line, bound_minor',
-    `WITH usual AS (
-       SELECT p.employee_id, percentile_disc(0.5) WITHIN GROUP (ORDER BY p.amount_minor) AS amount_minor
-       FROM payment p
-       WHERE p.employer_id = $2 AND p.kind_of_pay = $4 AND p.live AND p.status = 'SETTLED' AND p.returned_at IS NULL
-         AND p.period IN (SELECT DISTINCT period FROM pay_run WHERE employer_id = $2 AND kind_of_pay = $4
-           AND period < $3 AND status IN ('FOLLOWING', 'SETTLED', 'PARTLY_SETTLED')
-           ORDER BY period DESC LIMIT ${HISTORY_PERIODS})
-       GROUP BY p.employee_id)
-     SELECT $1, u.line, bound
-     FROM ${rows} AS u JOIN usual USING (employee_id),
-       LATERAL (SELECT usual.amount_minor * (10000 + $5::bigint) / 10000) AS most(bound)
-     WHERE u.amount_minor > bound`,
-    [tx.employerId, key.period, key.kindOfPay, increaseLimitBp],
+    `WITH pay AS NOT MATERIALIZED (${rowsOfRun(compared)}),
+     above AS (
+       SELECT employee_id, bound, room
+       FROM (SELECT employee_id, sum(amount_minor) AS amount_minor FROM pay GROUP BY employee_id) AS mine
+       JOIN (${USUAL}) AS usual USING (employee_id) LEFT JOIN (${elsewhere(compared.rows)}) AS e USING (employee_id),
+         LATERAL (SELECT usual.amount_minor * (10000 + $6::bigint) / 10000) AS most(bound),
+         LATERAL (SELECT bound - coalesce(e.amount_minor, 0)) AS left_of_it(room)
+       WHERE mine.amount_minor > room)
+     SELECT $1, line, bound
+     FROM (SELECT line, added, bound, room,
+             sum(amount_minor) OVER (PARTITION BY employee_id ORDER BY added, line) AS amount_minor
+           FROM pay JOIN above USING (employee_id)) AS counted
+     WHERE added AND amount_minor > room`,
+    [tx.employerId, compared.joined, run.period, run.kindOfPay, increaseLimitBp, others],
   );
 }

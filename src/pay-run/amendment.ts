@@ -7,6 +7,7 @@ import { isInstructionFinal } from '../domain/instruction';
 import { PAY_RUN_SUBMITTED } from '../domain/pay-run';
 import { voidApprovals } from './approval';
 import { clearBuilding } from './attention.store';
+import { followAmendment } from './follow-amendment';
 import { markLeftOut } from './hold.store';
 import { Instruction } from './instruction.entity';
 import { assertAllAmong } from './named-payments';
@@ -90,6 +91,7 @@ export async function applyAmendment(
   amendment: Amendment,
 ): Promise<void> {
   const { excludePaymentIds, proposedBy: by, reason } = amendment;
+  const dateBefore = run.executionDate;
   await makeNextVersion(tx, personal, run, { by, reason }, async () => {
     const moves = excludePaymentIds.map((paymentId) => ({ paymentId, to: 'EXCLUDED' as const, reason }));
     for (const from of ['READY', 'HELD'] as const)
@@ -104,6 +106,7 @@ export async function applyAmendment(
       );
     }
   });
+  await followAmendment(tx, run, dateBefore, { personId: by, reason });
   await tx.manager.update(
     Amendment,
     { employerId: tx.employerId, id: amendment.id },

@@ -3,22 +3,23 @@ import type { Instruction } from './instruction.entity';
 import { RunOfKey } from './pay-key';
 
 /**
- * The other runs of a period whose payments count as paid whatever their state: a restored database has forgotten a
- * submit of them, or they were in it and are cancelled, be it because the bank said that it had paid them; or what was
- * given up of them has moved.
+ * Whether the payments of a run `r` count as paid whatever their state: a restored database has forgotten a submit of it, or
+ * it was in that and is cancelled, be it because the bank said that it had paid them; or what was given up of it has moved.
  */
+export const MAY_HAVE_PAID = `(EXISTS (SELECT FROM forgotten_instruction f
+    WHERE f.employer_id = r.employer_id AND f.pay_run_id = r.id AND f.adopted_at IS NULL)
+  OR EXISTS (SELECT FROM moved_instruction m
+    JOIN instruction i ON i.employer_id = m.employer_id AND i.id = m.instruction_id
+    WHERE m.employer_id = r.employer_id AND i.pay_run_id = r.id)
+  OR r.status = 'CANCELLED' AND EXISTS (SELECT FROM database_restore d WHERE d.noticed_at > r.created_at))`;
+
+/** The other runs of a period that may have paid. */
 export async function runsThatMayHavePaid(
   tx: EmployerTransaction,
   { id, period }: Pick<RunOfKey, 'id' | 'period'>,
 ): Promise<string[]> {
   const runs = await tx.query<{ id: string }>(
-    `SELECT r.id FROM pay_run r WHERE r.employer_id = $1 AND r.period = $2 AND r.id <> $3
-       AND (EXISTS (SELECT FROM forgotten_instruction f
-           WHERE f.employer_id = r.employer_id AND f.pay_run_id = r.id AND f.adopted_at IS NULL)
-         OR EXISTS (SELECT FROM moved_instruction m
-           JOIN instruction i ON i.employer_id = m.employer_id AND i.id = m.instruction_id
-           WHERE m.employer_id = r.employer_id AND i.pay_run_id = r.id)
-         OR r.status = 'CANCELLED' AND EXISTS (SELECT FROM database_restore d WHERE d.noticed_at > r.created_at))`,
+    `SELECT r.id FROM pay_run r WHERE r.employer_id = $1 AND r.period = $2 AND r.id <> $3 AND ${MAY_HAVE_PAID}`,
     [tx.employerId, period, id],
   );
   return runs.map((run) => run.id);

@@ -11,7 +11,7 @@ import { PayRun } from './pay-run.entity';
 import { currentVersion, moveRun } from './pay-run.store';
 import { movePayments } from './payment.store';
 import { planRun } from './plan';
-import { unpaidOfPeriod } from './replaced.store';
+import { twoEndsIn, unpaidOfPeriod } from './replaced.store';
 
 /** Which hold: of a payment, or without one of the whole run. */
 export interface HoldChoice {
@@ -152,9 +152,9 @@ async function assertPassesOverNone(
   places: string,
 ): Promise<void> {
   const unpaidElsewhere = unpaidOfPeriod(`p.employee_id = $4 AND p.pay_run_id <> $6 AND ${places}`);
-  const [unpaid] = await tx.query<{ id: string; held_line: number | null }>(
-    `SELECT id, (SELECT min(h.line) FROM payment h WHERE h.employer_id = $1 AND h.replaces_payment_id = unpaid.id
-         AND h.pay_run_id = $6 AND h.status = 'HELD') AS held_line
+  const [unpaid] = await tx.query<PassedOver>(
+    `SELECT id, (${twoEndsIn('unpaid')}) AS two_ends, (SELECT min(h.line) FROM payment h
+         WHERE h.employer_id = $1 AND h.replaces_payment_id = unpaid.id AND h.pay_run_id = $6 AND h.status = 'HELD') AS held_line
      FROM (${unpaidElsewhere}) AS unpaid WHERE id IS DISTINCT FROM $7::uuid ORDER BY release_sequence LIMIT 1`,
     [
       tx.employerId,
@@ -166,17 +166,36 @@ async function assertPassesOverNone(
       held.replaces_payment_id,
     ],
   );
-  if (unpaid && unpaid.held_line !== null) {
-    const replacing = `Line ${unpaid.held_line} of this file replaces ${showId('pay', unpaid.id)} of the employee, which another run did not pay`;
-    throw new DomainError(
+  if (unpaid) throw passesOver(unpaid);
+}
+
+/** A payment that ended unpaid and that the released one does not replace. */
+interface PassedOver {
+  id: string;
+  /** The one in its place of which the bank has shown two ends. */
+  two_ends: string | null;
+  /** The row of the run that replaces it, and is held itself. */
+  held_line: number | null;
+}
+
+function passesOver({ id, two_ends: twoEnds, held_line: heldLine }: PassedOver): DomainError {
+  if (twoEnds !== null) {
+    const shown = `The bank has shown two ends of ${showId('pay', twoEnds)} of the employee, which may be paid`;
+    return new DomainError(
       'HELD_PAYMENT_OUTDATED',
-      `${replacing}: release that row first, and then this one.`,
+      `${shown}: leave the row out until the bank has said which is right.`,
     );
   }
-  if (unpaid) {
-    const why = `The row does not replace ${showId('pay', unpaid.id)} of the employee, which another run did not pay`;
-    throw outdated(why, 'upload it as a supplement or make a successor of that run');
-  }
+  const unpaid = `${showId('pay', id)} of the employee, which another run did not pay`;
+  if (heldLine !== null)
+    return new DomainError(
+      'HELD_PAYMENT_OUTDATED',
+      `Line ${heldLine} of this file replaces ${unpaid}: release that row first, and then this one.`,
+    );
+  return outdated(
+    `The row does not replace ${unpaid}`,
+    'upload it as a supplement or make a successor of that run',
+  );
 }
 
 function outdated(why: string, instead: string): DomainError {

@@ -19,8 +19,8 @@ import { findRun } from './pay-run.store';
 import { showOptional, showRun } from './pay-run.view';
 import { Command, RunCommand } from './run-command';
 
-const position = z.object({ row: z.int32().min(0), code: holdCode });
-const BEFORE_ALL = { row: -1, code: '' };
+const position = z.object({ row: z.int32().min(0), code: holdCode, version: z.int32().min(1) });
+const BEFORE_ALL = { row: -1, code: '', version: 0 };
 
 /** What of a run waits for a person before the approval. */
 @ApiTags('pay runs')
@@ -48,7 +48,11 @@ export class HoldController {
       const run = await findRun(tx, runId);
       return listHolds(tx, run, { after, open }, limit + 1);
     });
-    const { items, nextCursor } = pageOf(rows, limit, ({ row_no: row, code }) => ({ row, code }));
+    const { items, nextCursor } = pageOf(rows, limit, ({ row_no: row, code, run_version: version }) => ({
+      row,
+      code,
+      version,
+    }));
     return { items: items.map((row) => showHold(row, (sealed) => this.personal.open(sealed))), nextCursor };
   }
 
@@ -80,7 +84,7 @@ function showHold(row: HoldRow, open: (sealed: string) => string): HoldDocument 
     besideLine: row.beside_line,
     besideRun,
     besideStatus: row.beside_status,
-    unpaid: row.unpaid,
+    overtaken: row.overtaken,
     boundMinor: row.bound_minor === null ? null : BigInt(row.bound_minor),
     sameRows: row.same_rows,
   };

@@ -5,6 +5,7 @@ import { PAYMENT_STATUSES } from '../domain/payment';
 import { PageQuery } from '../http/cursor';
 import { idField } from '../http/prefixed-id';
 import { reason } from '../http/reason';
+import { HOLD_OUTCOMES } from './hold.store';
 import { amount, instant } from './pay-run.dto';
 
 /** The code of a hold. */
@@ -49,7 +50,7 @@ const hold = z.object({
     .describe('What it was found beside; without a run, in the same file.'),
   decision: z
     .object({
-      outcome: z.enum(['RELEASED', 'LEFT_OUT', 'CANCELLED']),
+      outcome: z.enum(HOLD_OUTCOMES),
       at: instant,
       by: z.string().nullable(),
       reason: z.string().nullable(),

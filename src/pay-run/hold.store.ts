@@ -1,23 +1,26 @@
 import { byKey } from '../database/by-key';
 import { EmployerTransaction } from '../database/database';
-import { HoldCode, Unpaid } from '../domain/hold';
+import { HoldCode, Overtaken } from '../domain/hold';
 import { PayRunStatus } from '../domain/pay-run';
 import { PaymentStatus } from '../domain/payment';
+import { MAY_HAVE_PAID } from './forgotten-pay';
 import { RELEASE_STANDS } from './pay-release';
 import { PayRun } from './pay-run.entity';
-import { unpaidOfPeriod } from './replaced.store';
+import { twoEndsIn, unpaidOfPeriod } from './replaced.store';
 
-/** What became of a hold that was decided; CANCELLED with its run. */
-export type HoldOutcome = 'RELEASED' | 'LEFT_OUT' | 'CANCELLED';
+/** What became of a hold that was decided; CANCELLED with its run, AMENDED where it is not true of the whole run any more. */
+export const HOLD_OUTCOMES = ['RELEASED', 'LEFT_OUT', 'CANCELLED', 'AMENDED'] as const;
+export type HoldOutcome = (typeof HOLD_OUTCOMES)[number];
 
 /** A hold with the payment it keeps back; those columns are null where it keeps back the whole run. */
 export interface HoldRow {
   row_no: number;
   code: HoldCode;
+  run_version: number;
   beside_run_id: string | null;
   beside_line: number | null;
   beside_status: PayRunStatus | null;
-  unpaid: Unpaid | null;
+  overtaken: Overtaken | null;
   bound_minor: string | null;
   same_rows: number | null;
   outcome: HoldOutcome | null;
@@ -37,24 +40,21 @@ export interface HoldRow {
 export interface HoldPosition {
   row: number;
   code: string;
+  version: number;
 }
 
 const otherOf = (held: string) => `SELECT FROM payment o WHERE o.employer_id = ${held}.employer_id
   AND o.period = ${held}.period AND o.kind_of_pay = ${held}.kind_of_pay AND o.employee_id = ${held}.employee_id`;
 
-/** Whether the employee of a held payment may have been paid by a submit that a restored database had forgotten. */
+/** Whether another payment pays the employee of a held one. */
+const isPaid = (held: string) => `EXISTS (${otherOf(held)} AND o.live)`;
+
+/** Whether one of another run may have, whatever its state. */
 const mayBePaid = (
   held: string,
 ) => `EXISTS (${otherOf(held)} AND o.release_sequence >= ${held}.release_sequence
-  AND o.pay_run_id IN (
-    SELECT f.pay_run_id FROM forgotten_instruction f
-    WHERE f.employer_id = ${held}.employer_id AND f.pay_run_id <> ${held}.pay_run_id AND f.adopted_at IS NULL
-    UNION ALL SELECT i.pay_run_id FROM moved_instruction m
-    JOIN instruction i ON i.employer_id = m.employer_id AND i.id = m.instruction_id
-    WHERE m.employer_id = ${held}.employer_id AND i.pay_run_id <> ${held}.pay_run_id))`;
-
-/** Whether the employee of a held payment is, or may have been, paid by another. */
-const isPaid = (held: string) => `(EXISTS (${otherOf(held)} AND o.live) OR ${mayBePaid(held)})`;
+  AND o.pay_run_id <> ${held}.pay_run_id
+  AND EXISTS (SELECT FROM ${byKey('pay_run', 'o.pay_run_id')} r WHERE ${MAY_HAVE_PAID}))`;
 
 /** Holds of a run in the order of its rows, those of the whole run first; open ones, decided ones, or all. */
 export function listHolds(
@@ -68,18 +68,20 @@ export function listHolds(
     'p.employee_id = held.employee_id AND p.release_sequence = held.release_sequence AND p.pay_run_id <> $4',
   );
   return tx.query<HoldRow>(
-    `SELECT h.row_no, h.code, h.beside_run_id, h.beside_line, h.bound_minor, h.same_rows, h.outcome, h.reason,
+    `SELECT h.row_no, h.code, h.run_version, h.beside_run_id, h.beside_line, h.bound_minor, h.same_rows, h.outcome, h.reason,
        h.decided_by, h.decided_at, h.payment_id, held.line, held.employee_id, held.name_sealed, held.iban_sealed,
        held.amount_minor, held.status, beside.status AS beside_status,
        CASE WHEN h.code <> $9 OR h.outcome IS NOT NULL OR ${isPaid('held')} THEN NULL
+         WHEN ${mayBePaid('held')} THEN 'MAY_BE_PAID'
+         WHEN EXISTS (${twoEndsIn('held')}) THEN 'SHOWN_WITH_TWO_ENDS'
          WHEN EXISTS (SELECT FROM (${unpaidInItsPlace}) AS unpaid WHERE unpaid.id IS DISTINCT FROM held.replaces_payment_id)
-           THEN 'BY_AN_ENDED_RUN'
-         ELSE 'BY_NOBODY' END AS unpaid
+           THEN 'UNPAID_BY_AN_ENDED_RUN'
+         ELSE 'PAID_BY_NOBODY' END AS overtaken
      FROM pay_hold h LEFT JOIN ${byKey('payment', 'h.payment_id')} held ON true
      LEFT JOIN ${byKey('pay_run', 'h.beside_run_id')} beside ON true
-     WHERE h.employer_id = $1 AND h.pay_run_id = $4 AND (h.row_no, h.code) > ($5, $6)
+     WHERE h.employer_id = $1 AND h.pay_run_id = $4 AND (h.row_no, h.code, h.run_version) > ($5, $6, $10)
        AND ($7::boolean IS NULL OR $7 = (h.outcome IS NULL))
-     ORDER BY h.row_no, h.code LIMIT $8`,
+     ORDER BY h.row_no, h.code, h.run_version LIMIT $8`,
     [
       tx.employerId,
       run.period,
@@ -90,6 +92,7 @@ export function listHolds(
       filter.open ?? null,
       limit,
       code,
+      filter.after.version,
     ],
   );
 }
@@ -142,6 +145,46 @@ export async function markLeftOut(
   );
 }
 
+/** Whether a run, with what is held of it, is above a limit that it is held for still. */
+export async function isRunAbove(tx: EmployerTransaction, payRunId: string): Promise<boolean> {
+  const code: HoldCode = 'RUN_ABOVE_LIMIT';
+  const above = await tx.query(
+    `SELECT FROM pay_hold h WHERE h.employer_id = $1 AND h.pay_run_id = $2 AND h.row_no = 0 AND h.code = $3
+       AND h.outcome IS NULL AND h.bound_minor < (SELECT sum(amount_minor) FROM payment
+         WHERE employer_id = $1 AND pay_run_id = $2 AND status IN ('READY', 'HELD'))`,
+    [tx.employerId, payRunId, code],
+  );
+  return above.length > 0;
+}
+
+/** Holds a whole run, by its version, unless it is held for that. */
+export async function holdRun(
+  tx: EmployerTransaction,
+  { id, runVersion }: Pick<PayRun, 'id' | 'runVersion'>,
+  code: HoldCode,
+): Promise<void> {
+  await tx.query(
+    `INSERT INTO pay_hold (employer_id, pay_run_id, row_no, code, run_version)
+     SELECT $1, $2, 0, $3, $4 WHERE NOT EXISTS (SELECT FROM pay_hold
+       WHERE employer_id = $1 AND pay_run_id = $2 AND row_no = 0 AND code = $3 AND outcome IS NULL)`,
+    [tx.employerId, id, code, runVersion],
+  );
+}
+
+/** Ends the open hold of a whole run that an amendment made untrue. */
+export async function markAmended(
+  tx: EmployerTransaction,
+  payRunId: string,
+  code: HoldCode,
+  { personId, reason }: HoldDecision,
+): Promise<void> {
+  await tx.query(
+    `UPDATE pay_hold SET outcome = 'AMENDED', decided_at = clock_timestamp(), decided_by = $4, reason = $5
+     WHERE employer_id = $1 AND pay_run_id = $2 AND row_no = 0 AND code = $3 AND outcome IS NULL`,
+    [tx.employerId, payRunId, code, personId, reason],
+  );
+}
+
 /** Which payments of a run were held until somebody left them out of it. */
 export async function leftOutWhileHeld(
   tx: EmployerTransaction,
@@ -186,7 +229,7 @@ export async function readHeld(
     `SELECT p.employee_id, p.release_sequence, p.replaces_payment_id,
        EXISTS (SELECT FROM pay_hold h WHERE h.employer_id = p.employer_id AND h.pay_run_id = p.pay_run_id
          AND h.payment_id = p.id AND h.outcome IS NULL) AS still_held,
-       ${isPaid('p')} AS paid,
+       ${isPaid('p')} OR ${mayBePaid('p')} AS paid,
        EXISTS (${otherOf('p')} AND o.live AND o.release_sequence = p.release_sequence) OR ${mayBePaid('p')} AS place_taken,
        EXISTS (SELECT FROM pay_release r WHERE r.employer_id = p.employer_id AND r.period = p.period
          AND r.kind_of_pay = p.kind_of_pay AND r.employee_id = p.employee_id AND r.sequence = p.release_sequence

@@ -107,6 +107,15 @@ export function unpaidOfPeriod(narrowed = 'true'): string {
 }
 
 /**
+ * A payment of an employer ($1), period ($2) and kind of pay ($3) of which the bank has shown two ends, and that has the
+ * place of another one of its employee: no row replaces it, nor what it was replaced by.
+ */
+export const twoEndsIn = (place: string): string => `SELECT e.id FROM payment e
+  JOIN attention a ON a.employer_id = e.employer_id AND a.payment_id = e.id AND a.kind = 'CONTRADICTION'
+  WHERE e.employer_id = $1 AND e.period = $2 AND e.kind_of_pay = $3 AND e.employee_id = ${place}.employee_id
+    AND e.release_sequence = ${place}.release_sequence LIMIT 1`;
+
+/**
  * The payment of an employer ($1), period ($2) and kind of pay ($3) that was paid and came back, of each employee who has
  * one that nothing replaces yet, and no other live payment that did not come back. Of several it is unclear which is
  * paid again: then it is none.

@@ -11,10 +11,11 @@ const { pay_hold: hold, payment, approval } = second;
 
 const OPEN: Row = { outcome: null, reason: null, decided_by: null, decided_at: null };
 /** Keeps back the whole run. */
-const ofRun = (run: string) =>
+const ofRun = (run: string, run_version = 1) =>
   insertion('pay_hold', {
     ...hold,
     ...OPEN,
+    run_version,
     pay_run_id: run,
     row_no: 0,
     payment_id: null,
@@ -104,6 +105,23 @@ export const HOLD_GUARDS: Guard[] = [
     lawful: insertion('pay_hold', { ...hold, row_no: 0, payment_id: null }),
     forbidden: insertion('pay_hold', { ...hold, ...change }),
   })),
+  {
+    name: 'only what is held of the whole run ends by an amendment',
+    kind: 'constraint',
+    on: 'pay_hold',
+    object: 'pay_hold_outcome_check',
+    lawful: insertion('pay_hold', { ...hold, row_no: 0, payment_id: null, outcome: 'AMENDED' }),
+    forbidden: insertion('pay_hold', { ...hold, outcome: 'AMENDED' }),
+  },
+  {
+    name: 'a run is held once for one thing by each of its versions',
+    kind: 'constraint',
+    on: 'pay_hold',
+    object: 'pay_hold_pkey',
+    given: [OF_RUN],
+    lawful: ofRun(a.run, 2),
+    forbidden: OF_RUN,
+  },
   {
     name: 'a hold is open or decided at some time',
     kind: 'constraint',

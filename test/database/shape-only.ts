@@ -54,7 +54,6 @@ export const SHAPE_ONLY: readonly string[] = [
   'pay_file_profile.pay_file_profile_definition_check',
   'pay_file_profile.pay_file_profile_name_check',
   'pay_hold.pay_hold_code_check',
-  'pay_hold.pay_hold_outcome_check',
   'pay_hold.pay_hold_reason_check',
   'pay_hold.pay_hold_row_no_check',
   'pay_period.pay_period_check',

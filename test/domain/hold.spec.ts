@@ -5,6 +5,7 @@ import {
   HoldCode,
   HoldFinding,
   isFarFromDate,
+  isFarther,
   joiningOf,
 } from '../../src/domain/hold';
 
@@ -15,7 +16,7 @@ const finding = (code: HoldCode): HoldFinding => ({
   besideLine: 7,
   besideRun: 'run_1',
   besideStatus: null,
-  unpaid: null,
+  overtaken: null,
   boundMinor: 123_456n,
   sameRows: 9,
 });
@@ -56,6 +57,15 @@ describe('a month of pay', () => {
   ])('%s, paid in November 2026, is far from its date: %s', (period, far) => {
     expect(isFarFromDate(period, '2026-11-01')).toBe(far);
     expect(isFarFromDate(period, '2026-11-30')).toBe(far);
+  });
+
+  it.each([
+    ['2026-11-30', '2026-11-02', false],
+    ['2026-10-30', '2026-11-02', false],
+    ['2026-12-01', '2026-11-30', true],
+    ['2024-06-03', '2026-11-30', true],
+  ])('2025-06, paid on %s instead of %s, is farther from its date: %s', (date, before, farther) => {
+    expect(isFarther('2025-06', date, before)).toBe(farther);
   });
 });
 

@@ -2,19 +2,31 @@ import { DatabaseAway } from '../../src/database/outage';
 import { Onboarding } from '../../src/employer/onboarding';
 import { notFound } from '../../src/http/prefixed-id';
 import { monthsAfter } from '../../src/schedule/period-dates';
-import { execute, LEAVES_UNANSWERED, select } from '../support/database';
+import { execute, LEAVES_UNANSWERED, select, TestDatabase, testDatabase } from '../support/database';
+import { DatabaseProxy } from '../support/database-proxy';
 import { Payroll } from '../support/payroll';
 
+let database: TestDatabase;
+let proxy: DatabaseProxy;
 let payroll: Payroll;
 let bankAccountId: string;
 beforeAll(async () => {
-  payroll = await Payroll.start({ settings: { PUBLIC_URL: 'http://127.0.0.1:9' } });
+  database = await testDatabase();
+  proxy = await DatabaseProxy.start(database.url);
+  payroll = await Payroll.start({
+    database: { ...database, url: proxy.through(database.url) },
+    replicas: 2,
+    settings: { PUBLIC_URL: 'http://127.0.0.1:9' },
+  });
   const accounts = 'SELECT bank_account_id AS id FROM employer_account';
   [{ id: bankAccountId }] = (await select<{ id: string }>(payroll.database.superuserUrl, accounts)) as [
     { id: string },
   ];
 });
-afterAll(() => payroll.close());
+afterAll(async () => {
+  await payroll?.close();
+  await proxy?.stop();
+});
 
 const reason = 'it is not wanted any more';
 const schedule = async () => ({
@@ -117,10 +129,27 @@ it.each([
   const post = () => payroll.as('operator').post(payroll.path('/accounts'), asked, { headers });
   const first = await post();
   await none();
-  await execute(payroll.database.superuserUrl, LEAVES_UNANSWERED);
   const codes = [first, await post()].map(({ status, data }) => [status, data.code]);
   expect(codes).toEqual([
     [503, 'OUTCOME_UNKNOWN'],
+    [409, 'IDEMPOTENCY_UNFINISHED'],
+  ]);
+});
+
+it('a request whose COMMIT was not answered is not said to be running, by no replica', async () => {
+  const headers = { 'idempotency-key': 'a-lost-commit' };
+  const asked = { name: 'French payroll', encoding: 'windows-1252' };
+  const post = () => payroll.as('preparer').post(payroll.path('/pay-file-profiles'), asked, { headers });
+  const lost = proxy.atCommit(/INSERT INTO "?pay_file_profile/, 'answer lost');
+  const first = await post();
+  await lost;
+  const second = await post();
+  payroll.url = payroll.services[1]!.url;
+  const codes = [first, second, await post()].map(({ status, data }) => [status, data.code]);
+  payroll.url = payroll.services[0]!.url;
+  expect(codes).toEqual([
+    [503, 'OUTCOME_UNKNOWN'],
+    [409, 'IDEMPOTENCY_UNFINISHED'],
     [409, 'IDEMPOTENCY_UNFINISHED'],
   ]);
 });

@@ -225,12 +225,23 @@ describe('an Idempotency-Key', () => {
       failure = error;
       expect((await post(key, {}, 'once')).status).toBe(status);
       failure = undefined;
-      expect(await codeOf(key)).toEqual([409, 'IDEMPOTENCY_IN_PROGRESS']);
-      await age(key);
       expect(await codeOf(key)).toEqual([409, 'IDEMPOTENCY_UNFINISHED']);
       expect(await codeOf(key)).toEqual([409, 'IDEMPOTENCY_UNFINISHED']);
       expect(executed).toBe(1);
       expect((await post(newKey(), {}, 'once')).body).toEqual({ executed: 2 });
+    });
+
+    it('is in progress for five minutes where it cannot be said that its request ended', async () => {
+      const key = newKey();
+      failure = new NotDurable('the commit was not answered');
+      const keys = running.app.get(IdempotencyKeys);
+      jest.spyOn(keys, 'breakOff').mockRejectedValueOnce(new DatabaseAway(new Error('gone')));
+      expect(await codeOf(key)).toEqual([503, 'OUTCOME_UNKNOWN']);
+      failure = undefined;
+      expect(await codeOf(key)).toEqual([409, 'IDEMPOTENCY_IN_PROGRESS']);
+      await age(key);
+      expect(await codeOf(key)).toEqual([409, 'IDEMPOTENCY_UNFINISHED']);
+      expect(executed).toBe(1);
     });
 
     it.each([

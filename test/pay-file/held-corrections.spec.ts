@@ -1,6 +1,7 @@
 import { HoldCode } from '../../src/domain/hold';
 import { readId, showId } from '../../src/http/prefixed-id';
 import { Corrected } from '../../src/pay-file/corrections';
+import { amend } from '../../src/pay-run/amendment';
 import { germanIban } from '../support/pay-rows';
 import { csv, Desk, PayDesk, row } from './pay-desk';
 
@@ -151,6 +152,20 @@ describe('corrected rows that look like a mistake', () => {
     ]);
     await release(id, 'RUN_ABOVE_LIMIT', await paymentIn(id, 5));
     await desk.approve(employer, id);
+  });
+
+  it('are held themselves, too, where an amendment had brought the run below its limit', async () => {
+    await desk.set(employer, { runLimitMinor: 150_000n });
+    const id = await upload([row('E1'), row('E2', '600.00'), row('E3', '0.00')]);
+    await desk.inRun(employer, readId('run', id), async (tx, run) => {
+      const excludePaymentIds = [await paymentIn(id, 3)];
+      await amend(tx, desk.personal, run, employer.personId, { excludePaymentIds, reason: 'she left' });
+    });
+    expect(await correct(id, [[',0.00,', ',500.01,']])).toMatchObject({ corrected: 1, held: 1 });
+    expect(await holds(id)).toEqual([
+      [null, 'RUN_ABOVE_LIMIT', 'AMENDED'],
+      [4, 'RUN_ABOVE_LIMIT', null],
+    ]);
   });
 
   it('are not held against their own run as against another one', async () => {

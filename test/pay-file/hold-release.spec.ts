@@ -1,8 +1,10 @@
 import { EmployerTransaction } from '../../src/database/database';
+import { newId } from '../../src/database/new-id';
 import { HoldCode } from '../../src/domain/hold';
 import { readId, showId } from '../../src/http/prefixed-id';
 import { withdrawFurtherPay } from '../../src/pay-file/release';
 import { amend } from '../../src/pay-run/amendment';
+import { raise } from '../../src/pay-run/attention.store';
 import { cancelRun } from '../../src/pay-run/cancellation';
 import { HoldController } from '../../src/pay-run/hold.controller';
 import { releaseHold } from '../../src/pay-run/hold-release';
@@ -553,5 +555,150 @@ describe('a row held beside another run', () => {
       [over, expect.stringMatching(/^Leave the row out, and make a successor/)],
     ]);
     await expect(release(id, CODE, 2)).rejects.toMatchObject({ code: 'HELD_PAYMENT_OUTDATED' });
+  });
+
+  it('waits for the bank where that has shown two ends of what was to pay the employee', async () => {
+    const other = await upload([row('E1')]);
+    const id = await upload([row('E1', '5.00'), row('E2')]);
+    await fail(other);
+    const paymentId = await paymentIn(other, 2);
+    await withRun(other, (tx) =>
+      raise(tx, {
+        kind: 'CONTRADICTION',
+        subjectId: paymentId,
+        paymentId,
+        payRunId: other,
+        happened: 'The bank showed a second final status that differs from the first.',
+      }),
+    );
+    const ends =
+      'That run is FAILED now. The bank has shown two ends of what was to pay the employee, who may be paid.';
+    const remedy =
+      'Leave the row out until the bank has said which end is right: nothing else pays the employee before.';
+    expect(await shown(id)).toEqual([[found(other, ends), remedy]]);
+    await expect(release(id, CODE, 2)).rejects.toMatchObject({
+      code: 'HELD_PAYMENT_OUTDATED',
+      message: `The bank has shown two ends of ${showId('pay', paymentId)} of the employee, which may be paid: leave the row out until the bank has said which is right.`,
+    });
+  });
+
+  describe('that was cancelled after a restore, and may have been submitted before it', () => {
+    const restored = newId();
+    const restore = () =>
+      desk.asSuperuser(`INSERT INTO database_restore (id, what) VALUES ('${restored}', 'another database')`);
+    afterEach(() => desk.asSuperuser(`DELETE FROM database_restore WHERE id = '${restored}'`));
+
+    it('says that the employee may have been paid, and is released as a further payment only', async () => {
+      const other = await upload([row('E1')]);
+      const id = await upload([row('E1', '5.00'), row('E2')]);
+      await restore();
+      await desk.cancel(employer, showId('run', other));
+      const maybe =
+        'That run is CANCELLED now. The employee may have been paid by a submit that is not in the record.';
+      const ask =
+        "Ask the bank what the run's instructions paid. Leave the row out, or release it if nothing was paid.";
+      expect(await shown(id)).toEqual([[found(other, maybe), ask]]);
+      await release(id, CODE, 2);
+      expect(await rowsOf(id)).toEqual(['2 READY 1', '3 READY 0']);
+      expect(await desk.query(employer, 'SELECT employee_id, sequence FROM pay_release')).toEqual([
+        { employee_id: 'E1', sequence: 1 },
+      ]);
+    });
+
+    it('pays nobody again by the release of anything else: the row comes as one held for that', async () => {
+      await limit(50_000n);
+      const id = await upload([row('E1', '900.00'), row('E2')]);
+      const other = await upload([row('E1', '1.00')]);
+      await restore();
+      await desk.cancel(employer, showId('run', other));
+      await expect(release(id, 'PAYMENT_ABOVE_LIMIT', 2)).rejects.toMatchObject({
+        code: 'HELD_PAYMENT_OUTDATED',
+      });
+      const again = await upload([row('E1', '7.00')]);
+      expect((await shown(again)).map(([message]) => message)).toContainEqual(
+        expect.stringContaining('The employee may have been paid by line 2 of'),
+      );
+    });
+  });
+});
+
+describe('an amendment ends what is not true of its run any more, and holds what came to be', () => {
+  const redated = (runId: string, executionDate: string) =>
+    withRun(runId, (tx, run) =>
+      amend(tx, desk.personal, run, employer.personId, {
+        excludePaymentIds: [],
+        executionDate,
+        reason: 'another day',
+      }),
+    );
+  const holdsOf = (runId: string) =>
+    desk
+      .query<{ text: string }>(
+        employer,
+        `SELECT code || ' ' || coalesce(outcome, 'open') AS text FROM pay_hold WHERE pay_run_id = $1
+         ORDER BY row_no, decided_at`,
+        [runId],
+      )
+      .then((rows) => rows.map(({ text }) => text));
+
+  it('where the row that brought it above the limit is left out', async () => {
+    await desk.set(employer, { runLimitMinor: 100_000n });
+    const id = await upload([
+      row('E1', '999999.99'),
+      row('E2', '600.00'),
+      row('E3', '500.00'),
+      row('E4', '1.00'),
+    ]);
+    await leaveOut(id, 2);
+    expect(await holdsOf(id)).toEqual(['RUN_ABOVE_LIMIT open']);
+    await leaveOut(id, 3);
+    expect(await holdsOf(id)).toEqual(['RUN_ABOVE_LIMIT AMENDED']);
+    await approved(id);
+  });
+
+  it('not where what is held brings it above the limit still', async () => {
+    await desk.set(employer, { runLimitMinor: 100_000n });
+    const id = await upload([row('E1', '1.00'), row('E1', '1000.00'), row('E2', '1.00')]);
+    await leaveOut(id, 4);
+    expect(await holdsOf(id)).toEqual(['RUN_ABOVE_LIMIT open', 'EMPLOYEE_TWICE open']);
+  });
+
+  it('where the date comes near to the month, and where it goes far from it again', async () => {
+    const id = await upload([row('E1', '1.00')], { period: '2025-06' });
+    await redated(id, '2026-05-29');
+    expect(await holdsOf(id)).toEqual(['PERIOD_FAR_FROM_DATE AMENDED']);
+    await redated(id, '2026-11-27');
+    expect(await holdsOf(id)).toEqual(['PERIOD_FAR_FROM_DATE AMENDED', 'PERIOD_FAR_FROM_DATE open']);
+    await expect(approved(id)).rejects.toMatchObject({ code: 'HOLDS_OPEN' });
+    await release(id, 'PERIOD_FAR_FROM_DATE');
+    await approved(id);
+  });
+
+  it('where the date goes far from the month', async () => {
+    const id = await upload([row('E1', '1.00')]);
+    await redated(id, '2027-11-26');
+    expect(await holdsOf(id)).toEqual(['PERIOD_FAR_FROM_DATE open']);
+    await expect(approved(id)).rejects.toMatchObject({ code: 'HOLDS_OPEN' });
+  });
+
+  it('as far as its release does not cover it: farther is held again', async () => {
+    const id = await upload([row('E1', '1.00')], { period: '2025-06' });
+    await release(id, 'PERIOD_FAR_FROM_DATE');
+    const once = ['PERIOD_FAR_FROM_DATE RELEASED'];
+    await redated(id, '2026-11-30');
+    await redated(id, '2026-10-30');
+    expect(await holdsOf(id)).toEqual(once);
+    await redated(id, '2026-11-27');
+    expect(await holdsOf(id)).toEqual([...once, 'PERIOD_FAR_FROM_DATE open']);
+    await redated(id, '2026-12-18');
+    expect(await holdsOf(id)).toEqual([...once, 'PERIOD_FAR_FROM_DATE open']);
+  });
+
+  it('and asks about the month of no supplement', async () => {
+    const run = await upload([row('E1', '1.00')]);
+    await approved(run);
+    const supplement = await upload([row('E2', '2.00')], { supplementOf: showId('run', run) });
+    await redated(supplement, '2027-11-26');
+    expect(await holdsOf(supplement)).toEqual([]);
   });
 });

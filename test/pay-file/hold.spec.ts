@@ -451,6 +451,68 @@ describe('the limits of an employer', () => {
       expect(hold).toEqual({ bound_minor: '12000' });
     });
 
+    describe('by two rows each month', () => {
+      const both = (first: string, second: string, period: string, executionDate = '2026-11-27') =>
+        desk.upload(employer, csv(row('E5', first), row('E5', second)), { period, executionDate });
+      const above = async () => (await holds()).filter(([, code]) => code === 'PAY_ABOVE_HISTORY');
+
+      beforeEach(async () => {
+        const approver = await desk.person('Ada Approver');
+        await desk.set(employer, { increaseLimitBp: null });
+        for (const period of ['2026-02', '2026-03', '2026-04']) {
+          const runId = readId('run', (await both('2000.00', '1000.00', period)).answer.id);
+          const paymentId = await desk.paymentIn(employer, runId, 3);
+          await desk.releaseHold(
+            employer,
+            runId,
+            { paymentId, code: 'EMPLOYEE_TWICE' },
+            { personId: approver, reason: 'two contracts' },
+          );
+          await settle(employer, period);
+        }
+        await desk.set(employer, { increaseLimitBp: 2_000 });
+      });
+
+      it('are compared with both, as the employee is paid by all rows of the file', async () => {
+        await both('2000.00', '1000.00', '2026-11');
+        expect(await above()).toEqual([]);
+        await both('2000.00', '1600.01', '2026-12', '2026-12-28');
+        expect(await above()).toEqual([[3, 'PAY_ABOVE_HISTORY', null]]);
+        const [hold] = await desk.query(
+          employer,
+          `SELECT bound_minor FROM pay_hold WHERE code = 'PAY_ABOVE_HISTORY'`,
+        );
+        expect(hold).toEqual({ bound_minor: '360000' });
+      });
+
+      it('and by what other runs of the month pay, where a further payment was released beforehand', async () => {
+        const first = await desk.upload(employer, csv(row('E5', '3000.00'), row('E9')));
+        await desk.approve(employer, first.answer.id);
+        const supplement = (amount: string, id: string) =>
+          desk.upload(employer, csv(row('E5', amount), row(id)), { supplementOf: first.answer.id });
+        // A person looks at it in any case.
+        await supplement('700.00', 'E8');
+        expect(await holds()).toEqual([[2, 'EMPLOYEE_ALREADY_PAID', 2]]);
+        const key = { employeeId: 'E5', period: '2026-11', kindOfPay: 'SALARY', reason: 'a bonus' };
+        await desk.release(employer, await desk.person('Arno Approver'), key);
+        await supplement('600.01', 'E7');
+        expect(await holds()).toEqual([[2, 'PAY_ABOVE_HISTORY', null]]);
+        await supplement('600.00', 'E6');
+        expect(await holds()).toEqual([]);
+      });
+
+      it('but not by what another run did not pay: a supplement in its stead', async () => {
+        const first = await desk.upload(employer, csv(row('E5', '3000.00'), row('E9')));
+        await desk.approve(employer, first.answer.id);
+        await desk.asSuperuser(
+          `SET session_replication_role = replica;
+           UPDATE payment SET status = 'FAILED', live = false WHERE pay_run_id = '${readId('run', first.answer.id)}'`,
+        );
+        await desk.upload(employer, csv(row('E5', '3600.00')), { supplementOf: first.answer.id });
+        expect(await above()).toEqual([]);
+      });
+    });
+
     it('guess nothing of an employee or a kind of pay without a settled payment, nor of what came back', async () => {
       await desk.upload(employer, csv(row('E2', '9000.00')));
       expect(await holds()).toEqual([]);
