@@ -26,7 +26,7 @@ import { isOfAnotherUnit } from '../employer/readiness';
 import { Instruction } from '../pay-run/instruction.entity';
 import type { PayRun } from '../pay-run/pay-run.entity';
 import { raiseNotReady } from '../pay-run/waits-for-account';
-import { accessRefused, hiddenFromUs } from '../pay-run/stop';
+import { accessRefused, hiddenFromUs } from '../pay-run/refused-access';
 import { BalanceLook } from './balance-look';
 import { ENDED, nowRead, tellOfHidden, tellOfUnread, wordsOfMissing } from './follow-alarms';
 import { contradictedForMs } from './follow.store';

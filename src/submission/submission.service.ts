@@ -25,7 +25,7 @@ import { isUnitConfirmed } from '../employer/readiness';
 import { approvedVersion } from '../pay-run/approval';
 import { aboutInstruction, raiseUndecided } from '../pay-run/attention.store';
 import { findRun } from '../pay-run/pay-run.store';
-import { accessRefused } from '../pay-run/stop';
+import { accessRefused } from '../pay-run/refused-access';
 import { reportTampering, RowsChanged } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
 import { waitsForOf } from './waits-for';
