@@ -28,7 +28,7 @@ const ALLOW_A_READ =
   'has shown';
 
 /** Reads that show the payments of an instruction; without any, no submit could be checked beforehand. */
-const READS_OF_PAYMENTS: readonly BankRead[] = ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST', 'PAYMENT'];
+export const READS_OF_PAYMENTS: readonly BankRead[] = ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST', 'PAYMENT'];
 
 /** Whether the unit of amounts was checked under the setting that amounts are written by now. */
 export function isUnitConfirmed(

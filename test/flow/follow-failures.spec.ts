@@ -559,6 +559,29 @@ describe('a submitted instruction that the bank hides', () => {
     expect(await stopped()).toBeNull();
   });
 
+  it('is read again once it is shown, though a probe found meanwhile that no read is allowed', async () => {
+    const id = await following();
+    await hide([...everyRead], '403');
+    const probed = await payroll.as('operator').post(payroll.path(`/accounts/${payroll.account}/probe`));
+    expect(probed.data.findings).toMatchObject({ INSTRUCTION_PAYMENTS: 'refused', PAYMENT_LIST: 'refused' });
+    const path = await payroll.askedAbout(id, 'CREDENTIALS');
+    await payroll.clearFaults();
+    const reason = 'the bank mended its gateway';
+    expect((await payroll.decide(path, { action: 'RESUME', reason })).status).toBe(200);
+    await axios.post(`${payroll.bank.url}/sandbox/clock`, { advanceMs: 6 * 3_600_000 });
+    await payroll.untilSettled(id);
+    expect(await stopped()).toBeNull();
+  });
+
+  it('since a probe found no read allowed is told as that, and what to do about it', async () => {
+    const id = await following();
+    await payroll.letsRead('BALANCE');
+    await payroll.askedAbout(id, 'CREDENTIALS');
+    const [asked] = await payroll.attention();
+    expect(asked!.happened).toMatch(/no read of its payments was found .* probe it again\.$/);
+    expect(asked!.happened).not.toMatch(/answered/);
+  });
+
   it.each(['403', '404'])('is read by the configured delays (%s)', async (kind) => {
     await following({ settings: { FOLLOW_DELAYS_MS: '50,7200000', FOLLOW_STEP_MS: '1' } });
     await hide(everyRead, kind);
