@@ -294,9 +294,10 @@ const WHILE_BUILDING: readonly AttentionKind[] = [
   'REBUILD_LIMIT',
 ];
 
-/** What a run itself is asked about while it waits, as at its gate: pointless for the same reasons. */
+/** What a run itself is asked about while it waits, as for its account or at its gate: pointless for the same reasons. */
 const AT_THE_GATE: readonly AttentionKind[] = [
   'LOW_BALANCE',
+  'ACCOUNT_UNUSABLE',
   'ROW_UNSEEN',
   'REPLACED_UNSEEN',
   'DUE_BUT_STOPPED',
