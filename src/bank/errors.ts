@@ -156,6 +156,15 @@ export class Unauthorised extends BankError {}
 /** 403: the token lacks a scope, or the record belongs to somebody else. */
 export class NotAllowed extends BankError {}
 
+/** No answer of the bank to this read: a probe found that it allows none, and so none is made. */
+export class NoReadAllowed extends NotAllowed {
+  constructor() {
+    super(403, { raw: '' });
+    this.message =
+      'no read of its payments was found to be allowed when the account was last probed, and none is made: probe it again';
+  }
+}
+
 /** 404, or 410 for what was there once. For a record just written it proves nothing: a listing may lag. */
 export class NotFound extends BankError {}
 

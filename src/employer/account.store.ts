@@ -51,6 +51,15 @@ export async function assertNoOpenRun(tx: EmployerTransaction, accountId: string
   throw new Problem(409, 'ACCOUNT_HAS_OPEN_RUNS', detail);
 }
 
+/** Whether a run of the account was submitted, or may have been, and has not ended. */
+export async function isFollowed(tx: EmployerTransaction, accountId: string): Promise<boolean> {
+  const runs = await tx.query(
+    `SELECT FROM pay_run WHERE employer_id = $1 AND account_id = $2 AND status IN ('SUBMITTING', 'FOLLOWING') LIMIT 1`,
+    [tx.employerId, accountId],
+  );
+  return runs.length > 0;
+}
+
 /** Every account the transaction's employer ever had, oldest first. */
 export function accountsOf(tx: EmployerTransaction): Promise<EmployerAccount[]> {
   return tx.manager.find(EmployerAccount, {

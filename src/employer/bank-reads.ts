@@ -11,6 +11,7 @@ import {
   isRefusedRead,
   isServersFault,
   ListUnreadable,
+  NoReadAllowed,
   NotAllowed,
   NotFound,
   ReadFails,
@@ -158,7 +159,7 @@ export class BankReads {
       ? kept.failure instanceof NotAllowed
       : !asked.isOnlyFollowed && isNotOffered(kept.failure);
     if ((listed || isEachAsked) && !isRefused) return read;
-    throw kept.failure ?? new NotAllowed(403, { raw: 'no read of payments was found to be allowed' });
+    throw kept.failure ?? new NoReadAllowed();
   }
 
   /**

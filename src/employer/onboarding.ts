@@ -13,9 +13,10 @@ import { newId } from '../database/new-id';
 import { localDate, nextBankingDay } from '../domain/business-day';
 import { showId } from '../http/prefixed-id';
 import { BANK_READS } from './account-view';
-import { findAccount, keepProbedStatus } from './account.store';
+import { findAccount, isFollowed, keepProbedStatus } from './account.store';
 import { BankRead, EmployerAccount } from './employer.entity';
 import { ProbeCalls } from './probe-calls';
+import { READS_OF_PAYMENTS } from './readiness';
 
 /** A second page of a hundred shows how pages are counted; more would tell nothing new. */
 const LISTED_PAYMENTS = 150;
@@ -176,7 +177,7 @@ export class Onboarding {
       const before = await findAccount(tx, id);
       const isFoundOut = OF_INSTRUCTION.every((read) => findings[read] !== 'unknown');
       const found = {
-        reads: readsBy(findings, before.reads),
+        reads: readsBy(findings, before.reads, await isFollowed(tx, id)),
         pageBase: this.client.habits.paymentTransactions.pageBase ?? before.pageBase,
         probedAt: isFoundOut ? this.clock.now() : before.probedAt,
       };
@@ -189,14 +190,21 @@ export class Onboarding {
   }
 }
 
-/** A list that may only be empty is tried where no other is known to answer: nothing is submitted unless it shows all. */
-function readsBy(findings: Findings, before: readonly BankRead[]): BankRead[] {
+/**
+ * A list that may only be empty is tried where no other is known to answer: nothing is submitted unless it shows all. While
+ * something is followed the last reads of payments are kept, refused or not: else nobody would read it when that has passed.
+ */
+function readsBy(findings: Findings, before: readonly BankRead[], isSomeFollowed: boolean): BankRead[] {
   const tries = !LISTS.some((list) => findings[list] === 'allowed');
-  return BANK_READS.filter((read) => {
+  const found = BANK_READS.filter((read) => {
     const finding = findings[read];
     if (finding === 'allowed' || (finding === 'empty' && tries)) return true;
     return finding !== 'refused' && before.includes(read);
   });
+  if (!isSomeFollowed || READS_OF_PAYMENTS.some((read) => found.includes(read))) return found;
+  return BANK_READS.filter(
+    (read) => found.includes(read) || (READS_OF_PAYMENTS.includes(read) && before.includes(read)),
+  );
 }
 
 /** @param missing what a 404 of it says */

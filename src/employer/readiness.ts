@@ -27,8 +27,21 @@ const ALLOW_A_READ =
   'interface; then probe again. Whether it lets a single payment be read can only be found out with one that a list ' +
   'has shown';
 
+/** What to ask the bank about some of the reasons, in the words of its document; `{ref}` is the account. */
+export const ASK_BANK: Readonly<Partial<Record<NotReady['code'], string>>> = {
+  NOT_PROBED:
+    'If a further probe finds out nothing either: why do you not initiate an instruction for account {ref}, or fail in ' +
+    'GET customer-instructions/{id} or GET customer-instructions/{id}/payment-transactions?',
+  NO_READ_OF_PAYMENTS:
+    'Will you allow us GET customer-instructions/{id}/payment-transactions or GET payment-transactions for account {ref} ' +
+    '(scopes customer-instruction_view and payment-instruction_view), and answer it by your interface?',
+};
+
+/** Why nothing is read or written of an account in this process. */
+export const OTHER_UNIT = 'the unit of amounts was checked under another BANK_AMOUNT_UNIT';
+
 /** Reads that show the payments of an instruction; without any, no submit could be checked beforehand. */
-const READS_OF_PAYMENTS: readonly BankRead[] = ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST', 'PAYMENT'];
+export const READS_OF_PAYMENTS: readonly BankRead[] = ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST', 'PAYMENT'];
 
 /** Whether the unit of amounts was checked under the setting that amounts are written by now. */
 export function isUnitConfirmed(
@@ -57,8 +70,7 @@ export function notReady(account: EmployerAccount, config: Pick<Config, 'BANK_AM
   if (account.unitConfirmed === null) {
     say('UNIT_NOT_CONFIRMED', 'nobody has checked the unit of amounts against its balance');
   } else if (!isUnitConfirmed(account, config)) {
-    const detail = 'the unit of amounts was checked under another BANK_AMOUNT_UNIT';
-    say('UNIT_CONFIRMED_FOR_ANOTHER_SETTING', detail);
+    say('UNIT_CONFIRMED_FOR_ANOTHER_SETTING', OTHER_UNIT);
   }
   if (account.bankStatus !== 'OPENED') {
     say('ACCOUNT_NOT_OPENED', `the bank says it is ${account.bankStatus}`);

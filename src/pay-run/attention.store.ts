@@ -204,7 +204,8 @@ export async function raiseNaming(
   const open = await tx.query<{ names_all: boolean }>(
     `SELECT NOT EXISTS (SELECT FROM unnest($4::text[]) AS word WHERE strpos(happened, word) = 0)
        AND ($5::bigint IS NULL OR amount_minor = $5)
-       AND ($6::bigint IS NULL OR payments >= $6 AND amount_minor >= $7) AS names_all
+       AND ($6::bigint IS NULL OR payments >= $6 AND amount_minor >= $7)
+       AND ($8::bigint IS NULL OR lacking_minor >= $8) AS names_all
      FROM attention WHERE employer_id = $1 AND kind = $2 AND subject_id = $3 AND resolved_at IS NULL`,
     [
       tx.employerId,
@@ -214,6 +215,7 @@ export async function raiseNaming(
       sumAsked(alarm),
       alarm.isAboutAll ? (alarm.payments ?? 0) : null,
       alarm.amountMinor ?? 0n,
+      alarm.lackingMinor ?? null,
     ],
   );
   if (open.some((one) => one.names_all)) return;
@@ -292,9 +294,10 @@ const WHILE_BUILDING: readonly AttentionKind[] = [
   'REBUILD_LIMIT',
 ];
 
-/** What a run itself is asked about while it waits, as at its gate: pointless for the same reasons. */
+/** What a run itself is asked about while it waits, as for its account or at its gate: pointless for the same reasons. */
 const AT_THE_GATE: readonly AttentionKind[] = [
   'LOW_BALANCE',
+  'ACCOUNT_UNUSABLE',
   'ROW_UNSEEN',
   'REPLACED_UNSEEN',
   'DUE_BUT_STOPPED',

@@ -1,29 +1,17 @@
 import { whoStopped } from '../audit/who-stopped';
-import { readById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
 import { wakeAll } from '../database/leases';
 import { newId } from '../database/new-id';
 import { PAY_RUN_FINALS } from '../domain/pay-run';
-import { EmployerAccount } from '../employer/employer.entity';
 import { STOPS_EMPLOYER, STOPS_EVERYTHING } from '../employer/stopping-kinds';
 import { showId } from '../http/prefixed-id';
 import { Attention } from './attention.entity';
-import {
-  aboutInstruction,
-  Alarm,
-  isDecided,
-  isResumed,
-  KEEPS_STOPPED,
-  raise,
-  raiseNaming,
-  raiseUndecided,
-} from './attention.store';
+import { aboutInstruction, Alarm, isDecided, isResumed, KEEPS_STOPPED, raiseNaming } from './attention.store';
 import { ATTENTION_WORDS, AttentionAction, AttentionKind } from './attention-words';
 import { repaysForgotten } from './forgotten-pay';
 import { Instruction, PlannedInstruction } from './instruction.entity';
 import { beyond, sumOf, Totals } from './match';
 import { PayRun } from './pay-run.entity';
-import { unsentOf } from './unsent';
 
 type Stopping = (typeof STOPS_EVERYTHING)[number];
 
@@ -137,7 +125,7 @@ export async function awaitTurnOfOpenRuns(tx: EmployerTransaction): Promise<void
 }
 
 /** As `awaitTurnOfRun`, of the transaction's employer. */
-async function awaitTurnOfEmployer(tx: EmployerTransaction): Promise<void> {
+export async function awaitTurnOfEmployer(tx: EmployerTransaction): Promise<void> {
   await tx.query(`SELECT FROM employer WHERE id = $1 FOR NO KEY UPDATE`, [tx.employerId]);
 }
 
@@ -207,54 +195,6 @@ function isForeignAndDecided(tx: EmployerTransaction, { id }: Instruction, more:
     `jsonb_array_length(a.records) = $4 AND a.amount_minor = $5
      AND NOT EXISTS (SELECT FROM jsonb_array_elements(a.records) AS record WHERE (record ->> 'minor')::bigint <= 0)`,
   );
-}
-
-/** The bank refuses our access: nothing more is sent for the employer, and a person is told. */
-export async function accessRefused(
-  tx: EmployerTransaction,
-  run: PayRun,
-  instruction: Instruction | undefined,
-  happened: string,
-): Promise<void> {
-  await stopEmployer(tx, 'CREDENTIALS');
-  await raise(tx, await refusalOf(tx, run, instruction, happened));
-}
-
-/** The bank refuses to show what a run has submitted, at every read as long as it lasts: as above, unless it is decided. */
-export async function hiddenFromUs(
-  tx: EmployerTransaction,
-  run: PayRun,
-  instruction: Instruction,
-  refusal: string,
-): Promise<void> {
-  const happened = `The bank refuses to show what became of submitted payments of ${showId('run', run.id)}: ${refusal}.`;
-  const alarm = await refusalOf(tx, run, instruction, happened);
-  if (await isDecided(tx, alarm)) return;
-  await awaitTurnOfEmployer(tx);
-  // Two people may have decided it while this waited for its turn.
-  if (await isDecided(tx, alarm)) return;
-  await stopEmployer(tx, 'CREDENTIALS');
-  await raiseUndecided(tx, alarm);
-}
-
-/** It holds up what of a run that is being submitted no submit left for, and what the refusal is about; of any other, all. */
-async function refusalOf(
-  tx: EmployerTransaction,
-  run: PayRun,
-  instruction: Instruction | undefined,
-  happened: string,
-): Promise<Alarm> {
-  const { bankAccountId } = await readById(tx, EmployerAccount, run.accountId);
-  const all = { payments: run.rowCount, amountMinor: run.totalMinor };
-  return {
-    kind: 'CREDENTIALS',
-    ...(instruction && aboutInstruction(instruction)),
-    bankReference: bankAccountId,
-    subjectId: tx.employerId,
-    payRunId: run.id,
-    happened,
-    ...(run.status === 'SUBMITTING' ? await unsentOf(tx, run, instruction?.id) : all),
-  };
 }
 
 /** What people decide by letting things go on. */

@@ -2,43 +2,108 @@ import { Config } from '../config/env';
 import { readById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
 import { EmployerAccount } from '../employer/employer.entity';
-import { notReady } from '../employer/readiness';
+import { ASK_BANK, notReady, type NotReady, OTHER_UNIT } from '../employer/readiness';
 import { showId } from '../http/prefixed-id';
 import { approvedVersion } from './approval';
-import { raiseUndecided } from './attention.store';
+import { raiseNaming } from './attention.store';
+import { ATTENTION_WORDS, NOTHING_TO_ASK } from './attention-words';
 import { PayRun } from './pay-run.entity';
 
-/** Tells people why a run waits for an account that is not ready. */
-export function raiseNotReady(
-  tx: EmployerTransaction,
-  run: PayRun,
-  account: EmployerAccount,
-  config: Pick<Config, 'BANK_AMOUNT_UNIT'>,
-): Promise<void> {
-  const reasons = notReady(account, config).map((reason) => reason.detail);
-  return raiseWaiting(tx, run, `which is not ready: ${reasons.join('; ')}`);
+type Settings = Pick<Config, 'BANK_AMOUNT_UNIT'>;
+
+/** Why a run waits for its account, and what to ask the bank about it; nothing where it can say nothing of it. */
+interface Reason {
+  detail: string;
+  askBank?: string;
+}
+
+const IS_IT_OPEN = ATTENTION_WORDS.ACCOUNT_UNUSABLE.askBank;
+
+const NOT_SHOWN: Reason = { detail: 'the bank does not show it', askBank: IS_IT_OPEN };
+
+function reasonOf({ code, detail }: NotReady): Reason {
+  return { detail, askBank: code === 'ACCOUNT_NOT_OPENED' ? IS_IT_OPEN : ASK_BANK[code] };
 }
 
 /**
- * Tells people once that a run waits for its account. What is decided of one run, or under one approval, says nothing
- * of the next.
+ * Tells people why a run waits for an account that is not ready; of one that is, nothing.
+ * @param account with its status as the bank gave it last
+ * @param until as `raiseNaming`
  */
-export async function raiseWaiting(
+export async function raiseNotReady(
   tx: EmployerTransaction,
   run: PayRun,
-  why: string,
-  certain?: string,
+  account: EmployerAccount,
+  config: Settings,
+  until?: 'decided' | 'over',
+): Promise<void> {
+  const reasons = notReady(account, config).map(reasonOf);
+  if (reasons.length > 0) await raiseWaiting(tx, run, reasons, until);
+}
+
+/** As `raiseNotReady`, where the bank does not show the account. */
+export async function raiseNotShown(tx: EmployerTransaction, run: PayRun, config: Settings): Promise<void> {
+  const account = await readById(tx, EmployerAccount, run.accountId);
+  await raiseWaiting(tx, run, [...notReady(account, config).map(reasonOf), NOT_SHOWN]);
+}
+
+/**
+ * Tells people once that a run waits for its account, and anew for another reason. What is decided of one run, or under
+ * one approval, says nothing of the next.
+ */
+async function raiseWaiting(
+  tx: EmployerTransaction,
+  run: PayRun,
+  reasons: readonly Reason[],
+  until?: 'decided' | 'over',
 ): Promise<void> {
   const version = await approvedVersion(tx, run, showId('run', run.id));
   const { id, bankAccountId } = await readById(tx, EmployerAccount, run.accountId);
-  await raiseUndecided(tx, {
+  const details = reasons.map(({ detail }) => detail);
+  const asks = reasons.flatMap(({ askBank }) => askBank ?? []);
+  const alarm = {
     kind: 'ACCOUNT_UNUSABLE',
-    subjectId: id,
+    subjectId: run.id,
     payRunId: run.id,
     bankReference: bankAccountId,
-    happened: `${version} waits for its account ${showId('acc', id)}, ${why}.`,
-    certain,
+    happened: `${version} waits for its account ${showId('acc', id)}, which is not ready: ${details.join('; ')}.`,
+    askBank: asks.length === 0 ? NOTHING_TO_ASK : [...new Set(asks)].join(' '),
     payments: run.rowCount,
     amountMinor: run.totalMinor,
-  });
+  } as const;
+  await raiseNaming(tx, alarm, [version, ...details], until);
+}
+
+const NOT_FOLLOWED = ' is not followed at present: ';
+
+/** Tells people once, of an account, that nothing that was submitted from it is read: amounts would be read in another unit. */
+export async function raiseNotFollowed(
+  tx: EmployerTransaction,
+  { id, unitConfirmedAt }: EmployerAccount,
+): Promise<void> {
+  const alarm = {
+    kind: 'ACCOUNT_UNUSABLE',
+    subjectId: id,
+    happened: `What was submitted from account ${showId('acc', id)}${NOT_FOLLOWED}${OTHER_UNIT}.`,
+    certain:
+      'What was submitted is not sent again, and the bank goes on with it. Until the setting is right again nobody sees what becomes of it, or whether money of it comes back; it is followed by itself from then on.',
+    askBank: NOTHING_TO_ASK,
+    since: unitConfirmedAt,
+  } as const;
+  await raiseNaming(tx, alarm, [NOT_FOLLOWED]);
+}
+
+/** Closes what people are asked about an account, and about the runs that wait for it. */
+export async function clearUnusable(
+  tx: EmployerTransaction,
+  accountId: string,
+  resolution: string,
+): Promise<void> {
+  await tx.query(
+    `UPDATE attention a SET resolved_at = clock_timestamp(), resolution = $3
+     WHERE a.employer_id = $1 AND a.kind = 'ACCOUNT_UNUSABLE' AND a.resolved_at IS NULL
+       AND (a.subject_id = $2 OR EXISTS (SELECT FROM pay_run r
+         WHERE r.employer_id = $1 AND r.id = a.pay_run_id AND r.account_id = $2))`,
+    [tx.employerId, accountId, resolution],
+  );
 }

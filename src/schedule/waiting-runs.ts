@@ -253,21 +253,21 @@ async function isAskedAbout(
   const open = await tx.query(
     `SELECT FROM attention a WHERE a.employer_id = $1 AND a.resolved_at IS NULL AND a.kind <> $2 AND ${MAY_HOLD}
        AND ($5::text[] IS NULL OR a.kind = ANY ($5)) AND (a.pay_run_id = $3 OR a.subject_id = ANY ($4)) LIMIT 1`,
-    [tx.employerId, KIND, run.id, [run.id, run.accountId, tx.employerId], kinds],
+    [tx.employerId, KIND, run.id, [run.id, tx.employerId], kinds],
   );
   return open.length > 0;
 }
 
-/** What people acknowledged last under the approvals that stand of what the run, or its account, waits for. */
+/** What people acknowledged last under the approvals that stand of what the run waits for. */
 async function acknowledgedOf(tx: EmployerTransaction, run: PayRun): Promise<string> {
   const [last] = await tx.query<{ kind: string; happened: string }>(
     `SELECT a.kind, a.happened FROM attention a
      JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
      WHERE a.employer_id = $1 AND d.action = 'ACKNOWLEDGE' AND d.confirmed_at IS NOT NULL AND ${MAY_HOLD}
-       AND (a.pay_run_id = $2 OR a.subject_id = ANY ($3)) AND d.confirmed_at >= coalesce((SELECT max(approved_at)
+       AND (a.pay_run_id = $2 OR a.subject_id = $2) AND d.confirmed_at >= coalesce((SELECT max(approved_at)
          FROM approval WHERE employer_id = $1 AND pay_run_id = $2 AND voided_at IS NULL), '-infinity')
      ORDER BY d.confirmed_at DESC LIMIT 1`,
-    [tx.employerId, run.id, [run.id, run.accountId]],
+    [tx.employerId, run.id],
   );
   return last === undefined
     ? 'nothing says what it waits for'

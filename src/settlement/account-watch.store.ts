@@ -1,31 +1,23 @@
+import { In } from 'typeorm';
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { PAY_RUN_FINALS, PayRunStatus } from '../domain/pay-run';
+import { PayRun } from '../pay-run/pay-run.entity';
 
 /** States in which something of an approved run is still to be sent. */
 const HELD: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED', 'SUBMITTING'];
 
 /** The approved runs that an account which is not open holds back. */
-export async function runsHeldBy(
-  tx: EmployerTransaction,
-  accountId: string,
-): Promise<{ runIds: string[]; payments: number; amountMinor: bigint }> {
-  const [row] = await tx.query<{ ids: string[]; payments: number; amount: string }>(
-    `SELECT coalesce(array_agg(id::text ORDER BY id), '{}') AS ids, coalesce(sum(row_count), 0)::int AS payments,
-       coalesce(sum(total_minor), 0)::text AS amount
-     FROM pay_run WHERE employer_id = $1 AND account_id = $2 AND status = ANY ($3)`,
-    [tx.employerId, accountId, HELD],
-  );
-  return {
-    runIds: row?.ids ?? [],
-    payments: row?.payments ?? 0,
-    amountMinor: BigInt(row?.amount ?? 0),
-  };
+export function runsHeldBy(tx: EmployerTransaction, accountId: string): Promise<PayRun[]> {
+  return tx.manager.find(PayRun, {
+    where: { employerId: tx.employerId, accountId, status: In(HELD) },
+    order: { id: 'ASC' },
+  });
 }
 
 /** Wakes the approved runs of an account that is open again, and what is ready to be sent of them. */
 export async function wakeRunsOf(tx: EmployerTransaction, accountId: string): Promise<void> {
-  const { runIds } = await runsHeldBy(tx, accountId);
+  const runIds = (await runsHeldBy(tx, accountId)).map(({ id }) => id);
   const instructions = await tx.query<{ id: string }>(
     `SELECT id FROM instruction WHERE employer_id = $1 AND pay_run_id = ANY ($2)
        AND status IN ('PLANNED', 'BUILDING', 'VERIFIED')`,

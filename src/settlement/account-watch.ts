@@ -10,7 +10,7 @@ import { keepBankStatus } from '../employer/account.store';
 import { EmployerAccount } from '../employer/employer.entity';
 import { notReady } from '../employer/readiness';
 import { showId } from '../http/prefixed-id';
-import { clear, raise, raiseUndecided } from '../pay-run/attention.store';
+import { clearUnusable, raiseNotReady } from '../pay-run/waits-for-account';
 import { reasonsToRead, runsHeldBy, wakeRunsOf } from './account-watch.store';
 
 /** Accounts read at once by one process; a read takes a round trip. */
@@ -92,7 +92,7 @@ export class AccountWatch {
   private async allow(tx: EmployerTransaction, account: EmployerAccount, changed: boolean): Promise<void> {
     if (changed) await wakeRunsOf(tx, account.id);
     if (notReady({ ...account, bankStatus: 'OPENED' }, this.config).length > 0) return;
-    await clear(tx, ['ACCOUNT_UNUSABLE'], account.id, 'the bank says the account is open');
+    await clearUnusable(tx, account.id, 'the bank says the account is open');
   }
 
   /** A status that is `changed` is asked about, whatever was decided of it before; one that lasts unless it is decided. */
@@ -102,19 +102,9 @@ export class AccountWatch {
     status: string,
     changed: boolean,
   ): Promise<void> {
-    const held = await runsHeldBy(tx, account.id);
-    const [first] = held.runIds;
-    if (first === undefined) return;
-    const tell = changed ? raise : raiseUndecided;
-    await tell(tx, {
-      kind: 'ACCOUNT_UNUSABLE',
-      subjectId: account.id,
-      payRunId: held.runIds.length === 1 ? first : undefined,
-      bankReference: account.bankAccountId,
-      happened: `The bank says that account ${showId('acc', account.id)} is ${status}; ${held.runIds.length} approved runs wait for it.`,
-      payments: held.payments,
-      amountMinor: held.amountMinor,
-    });
+    const told = { ...account, bankStatus: status };
+    for (const run of await runsHeldBy(tx, account.id))
+      await raiseNotReady(tx, run, told, this.config, changed ? 'over' : 'decided');
   }
 
   /** Right after an event a read may still be older than it, so it is repeated when the lag bound has passed. */

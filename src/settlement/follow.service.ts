@@ -25,8 +25,8 @@ import { lastMovedAt } from '../pay-run/history';
 import { isOfAnotherUnit } from '../employer/readiness';
 import { Instruction } from '../pay-run/instruction.entity';
 import type { PayRun } from '../pay-run/pay-run.entity';
-import { raiseNotReady } from '../pay-run/waits-for-account';
-import { accessRefused, hiddenFromUs } from '../pay-run/stop';
+import { raiseNotFollowed } from '../pay-run/waits-for-account';
+import { accessRefused, hiddenFromUs } from '../pay-run/refused-access';
 import { BalanceLook } from './balance-look';
 import { ENDED, nowRead, tellOfHidden, tellOfUnread, wordsOfMissing } from './follow-alarms';
 import { contradictedForMs } from './follow.store';
@@ -47,6 +47,10 @@ const TRY_AGAIN_MS = 5_000;
 
 /** What is said of what ended where a defect of ours lasts. */
 const UNRECORDED = { message: 'what the bank shows of it cannot be recorded' };
+
+/** What is said of what was submitted while nothing of it is read, for it would be in another unit. */
+const IN_ANOTHER_UNIT =
+  'Nothing of it is read at present, since BANK_AMOUNT_UNIT is not what its account was checked under.';
 
 /** What clears the drift: with one that lasts, no read succeeds. */
 const READ_AGAIN = 'a later read followed the interface';
@@ -150,8 +154,9 @@ export class FollowService {
     followed: Followed,
     { unshown, isLacking, unread, cutShort, pass }: Step,
   ): Promise<void> {
+    const { instruction, run, known, account } = followed;
+    await clear(tx, ['ACCOUNT_UNUSABLE'], account.id, 'what was submitted from it is followed again');
     if (unshown === undefined) return;
-    const { instruction, run, known } = followed;
     if (cutShort) await this.tellOf(tx, claim, followed, cutShort);
     if (unread) await this.tellOf(tx, claim, followed, unread);
     else if (!cutShort && isLacking !== true && isRead(instruction))
@@ -165,9 +170,16 @@ export class FollowService {
     }
   }
 
-  /** A process that is set otherwise than the account was checked would read other amounts than there are. */
-  private async inAnotherUnit({ employerId }: Claim, { run, account }: Followed): Promise<WakeIn> {
-    await this.database.inEmployer(employerId, (tx) => raiseNotReady(tx, run, account, this.config));
+  /**
+   * A process that is set otherwise than the account was checked would read other amounts than there are: only what time
+   * alone says is told.
+   */
+  private async inAnotherUnit(claim: Claim, followed: Followed): Promise<WakeIn> {
+    await this.database.inEmployer(claim.employerId, async (tx) => {
+      await fence(tx, claim);
+      await raiseNotFollowed(tx, followed.account);
+      await this.follower.judgeUnread(tx, claim, followed, IN_ANOTHER_UNIT);
+    });
     return DRIFT_PAUSE_MS;
   }
 

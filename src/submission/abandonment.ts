@@ -15,7 +15,8 @@ import { endUnsubmitted, lockInstruction, planAttempt } from '../pay-run/instruc
 import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun } from '../pay-run/pay-run.store';
-import { accessRefused, awaitTurnOfOpenRuns, stopRunByService } from '../pay-run/stop';
+import { accessRefused } from '../pay-run/refused-access';
+import { awaitTurnOfOpenRuns, stopRunByService } from '../pay-run/stop';
 import { InstructionReader, ReadBack, shownUnclear, SubmittedBefore, Unclear } from './read-back';
 import { tellOfUnseen } from './unseen';
 import { assertUnchanged, obstacleOf, Work } from './work';

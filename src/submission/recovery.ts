@@ -13,7 +13,7 @@ import type { Failing } from '../employer/standing';
 import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
-import { hiddenFromUs } from '../pay-run/stop';
+import { hiddenFromUs } from '../pay-run/refused-access';
 import { AfterDoubt, afterDoubt, Doubt, TURNED_AWAY } from './decision';
 import { InstructionReader } from './read-back';
 import { finishAttempt, recordExecuted, sentAgain, timesTurnedAway } from './submit-record';

@@ -188,7 +188,7 @@ export class RunGate {
   ): Promise<boolean> {
     const status = atBank?.status ?? lastStatus;
     if (status !== 'OPENED') {
-      await raiseUnusable(tx, run);
+      await raiseUnusable(tx, run, this.config, status);
       return false;
     }
     if (atBank === undefined) return true;

@@ -115,7 +115,7 @@ export class RunWorker {
       id: run.accountId,
     });
     if (notReady(account, this.config).length === 0) {
-      await clear(tx, ['ACCOUNT_UNUSABLE'], run.accountId, 'the account can be used');
+      await clear(tx, ['ACCOUNT_UNUSABLE'], [run.id, run.accountId], 'the account can be used');
       return true;
     }
     await raiseNotReady(tx, run, account, this.config);
@@ -162,7 +162,8 @@ export class RunWorker {
   private async submitted(tx: EmployerTransaction, run: PayRun): Promise<WakeIn> {
     if (await everyInstructionIs(tx, run, INSTRUCTION_SENT)) {
       await moveRun(tx, run, 'FOLLOWING', 'service');
-      await clear(tx, ['REPLACED_PAYMENT_MOVED'], run.id, 'nothing of the run is sent any more');
+      const pointless = ['REPLACED_PAYMENT_MOVED', 'ACCOUNT_UNUSABLE'] as const;
+      await clear(tx, pointless, run.id, 'nothing of the run is sent any more');
       await closeMadeAgain(tx);
       return 0;
     }

@@ -25,12 +25,12 @@ import { isUnitConfirmed } from '../employer/readiness';
 import { approvedVersion } from '../pay-run/approval';
 import { aboutInstruction, raiseUndecided } from '../pay-run/attention.store';
 import { findRun } from '../pay-run/pay-run.store';
-import { accessRefused } from '../pay-run/stop';
+import { accessRefused } from '../pay-run/refused-access';
 import { reportTampering, RowsChanged } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
 import { waitsForOf } from './waits-for';
 import { Halted, loadWork, Obstacle, obstacleOf, raiseUnusable, Work } from './work';
-import { raiseNotReady, raiseWaiting } from '../pay-run/waits-for-account';
+import { raiseNotReady, raiseNotShown } from '../pay-run/waits-for-account';
 
 /**
  * Runs and instructions worked on at once by one process; each instruction adds rows side by side in itself. A build holds
@@ -59,9 +59,6 @@ const LIMITED_PAUSE_MS = 15_000;
 
 /** How soon a submit that turns out not to have been sent is written down as such while the process ends. */
 const UNSENT_AGAIN_MS = 250;
-
-const CERTAIN_OF_HIDDEN =
-  'Nothing of this run was submitted. It goes on by itself once the bank shows the account again.';
 
 /** Our side to the bank: claims runs and instructions and takes each a step further. */
 @Injectable()
@@ -215,7 +212,7 @@ export class SubmissionService {
     if (obstacle === 'ACCOUNT') {
       await this.database.inEmployer(work.run.employerId, async (tx) => {
         await fence(tx, claim);
-        await raiseUnusable(tx, work.run);
+        await raiseUnusable(tx, work.run, this.config);
       });
     }
     return obstacle === 'ENDED' ? 0 : STOPPED_PAUSE_MS;
@@ -270,7 +267,7 @@ export class SubmissionService {
     await this.database.inEmployer(employerId, async (tx) => {
       const run = await findRun(tx, subjectId);
       await fence(tx, claim);
-      await raiseWaiting(tx, run, 'which the bank does not show', CERTAIN_OF_HIDDEN);
+      await raiseNotShown(tx, run, this.config);
     });
     return STOPPED_PAUSE_MS;
   }

@@ -1,4 +1,5 @@
 import { knownIds } from '../bank/payment-ids';
+import type { Config } from '../config/env';
 import { findById, readById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
 import { Claim, fence, Fenced, wake } from '../database/leases';
@@ -9,7 +10,7 @@ import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { lockInstruction, planOf } from '../pay-run/instruction.store';
 import { messageIdOf } from '../pay-run/message-id';
 import { PayRun } from '../pay-run/pay-run.entity';
-import { raiseWaiting } from '../pay-run/waits-for-account';
+import { raiseNotReady } from '../pay-run/waits-for-account';
 import { instructionHash, rowHash } from '../pay-run/run-hash';
 import type { AddOutcome } from '../pay-run/instruction.entity';
 import type { ExpectedRow } from '../pay-run/match';
@@ -139,9 +140,18 @@ export function assertAccountOpen({ accountOpen }: { accountOpen: boolean }): vo
   if (!accountOpen) throw new Halted('ACCOUNT');
 }
 
-/** Tells people that a run waits for its account, and has the account read again. */
-export async function raiseUnusable(tx: EmployerTransaction, run: PayRun): Promise<void> {
-  await raiseWaiting(tx, run, 'which the bank said is not open');
+/**
+ * Tells people that a run waits for its account, and has the account read again.
+ * @param bankStatus as the bank gave it just now; as it is kept unless it is given
+ */
+export async function raiseUnusable(
+  tx: EmployerTransaction,
+  run: PayRun,
+  config: Pick<Config, 'BANK_AMOUNT_UNIT'>,
+  bankStatus?: string,
+): Promise<void> {
+  const account = await readById(tx, EmployerAccount, run.accountId);
+  await raiseNotReady(tx, run, { ...account, bankStatus: bankStatus ?? account.bankStatus }, config);
   wake(tx, 'ACCOUNT', tx.employerId, [run.accountId]);
 }
 

@@ -171,6 +171,45 @@ describe('an account that the bank blocks after the approval', () => {
   );
 });
 
+describe('an account that is blocked, and several runs on it', () => {
+  /** On which a run is asked about within the time that it takes to come due. */
+  const askedOf = (id: string) => payroll.askedAbout(id, 'ACCOUNT_UNUSABLE');
+  const blocked = async () => {
+    await start();
+    const id = await approvedForLater();
+    await sandbox(`accounts/${ACCOUNT}/block`);
+    await statusBecomes('SUSPENDED');
+    return { id, path: await askedOf(id) };
+  };
+  const told = async () => (await payroll.attention()).map(({ happened }) => happened);
+
+  it('asks of the next run once the one that was asked about is cancelled, and of that one no more', async () => {
+    const first = await blocked();
+    const cancellation = payroll.path(`/pay-runs/${first.id}/cancellation`);
+    expect((await payroll.as('preparer').post(cancellation, { reason: 'not now' })).status).toBe(200);
+    expect((await payroll.as('operator').get(first.path)).data.resolution).toBe('the run was cancelled');
+    const next = await approvedForLater();
+    becomeDue();
+    await askedOf(next);
+    expect(await told()).toEqual([expect.stringContaining(next)]);
+    expect((await payroll.run(next)).openAttentions).toBe(1);
+  });
+
+  it('asks of each by itself, and once it is unblocked of none', async () => {
+    const first = await blocked();
+    const decision = { action: 'ACKNOWLEDGE', reason: 'the bank was asked' };
+    expect((await payroll.decide(first.path, decision)).status).toBe(200);
+    const others = [await approvedForLater(payRows(2, 11)), await approvedForLater(payRows(2, 21))];
+    becomeDue();
+    for (const id of others) await askedOf(id);
+    expect((await told()).some((happened) => happened.includes(first.id))).toBe(false);
+    await payroll.as('operator').post(payroll.path('/stop'), { reason: 'not to be sent in between' });
+    await sandbox(`accounts/${ACCOUNT}/unblock`);
+    await statusBecomes('OPENED');
+    await eventually(async () => !(await kinds()).includes('ACCOUNT_UNUSABLE'), 15_000);
+  });
+});
+
 describe('what an event says', () => {
   const signed = (event: string, data: Record<string, unknown>) =>
     payroll.deliver(JSON.stringify({ id: 'e-1', webhookId: '1', type: event.split('.')[0], event, data }));

@@ -518,6 +518,70 @@ describe('a submitted instruction that the bank hides', () => {
     expect(await stopped()).toBeNull();
   });
 
+  it('is one question with all others that are hidden, and one word lets the employer go on', async () => {
+    const first = await following();
+    const second = await payroll.paid(payFile(payRows(3, 11)));
+    await payroll.until(second, ['FOLLOWING'], 20_000);
+    await hide(everyRead, '403');
+    const told = async () => (await payroll.attention()).filter(({ kind }) => kind === 'CREDENTIALS');
+    const isTold = async () =>
+      (await told()).some(({ happened }) => [first, second].every((id) => happened.includes(id)));
+    await eventually(async () => (await told()).length > 0, 20_000);
+    await readAgain(4);
+    await eventually(isTold, 5_000);
+    const [asked] = await told();
+    expect((await payroll.as('operator').get(payroll.path(`/attention/${asked!.id}`))).data.payments).toBe(6);
+    const reason = 'the bank refuses these, and shows all others';
+    const path = payroll.path(`/attention/${asked!.id}`);
+    expect((await payroll.decide(path, { action: 'RESUME', reason })).status).toBe(200);
+    await readAgain(8);
+    expect(await kinds()).toEqual([]);
+    expect(await stopped()).toBeNull();
+  });
+
+  it('stops its employer, and is told with those decided before, where it is hidden after that', async () => {
+    const first = await following();
+    await hide(everyRead, '403');
+    const reason = 'the bank refuses this one, and shows all others';
+    const decided = await payroll.askedAbout(first, 'CREDENTIALS');
+    expect((await payroll.decide(decided, { action: 'RESUME', reason })).status).toBe(200);
+    await payroll.letRest('FOLLOW');
+    await payroll.clearFaults();
+    const second = await payroll.paid(payFile(payRows(3, 11)));
+    await payroll.until(second, ['FOLLOWING'], 20_000);
+    await hide(everyRead, '403');
+    await payroll.wakeAll();
+    const path = await payroll.askedAbout(second, 'CREDENTIALS');
+    expect(await stopped()).toMatchObject({ reason: 'CREDENTIALS' });
+    expect((await payroll.decide(path, { action: 'RESUME', reason })).status).toBe(200);
+    await readAgain(8);
+    expect(await kinds()).toEqual([]);
+    expect(await stopped()).toBeNull();
+  });
+
+  it('is read again once it is shown, though a probe found meanwhile that no read is allowed', async () => {
+    const id = await following();
+    await hide([...everyRead], '403');
+    const probed = await payroll.as('operator').post(payroll.path(`/accounts/${payroll.account}/probe`));
+    expect(probed.data.findings).toMatchObject({ INSTRUCTION_PAYMENTS: 'refused', PAYMENT_LIST: 'refused' });
+    const path = await payroll.askedAbout(id, 'CREDENTIALS');
+    await payroll.clearFaults();
+    const reason = 'the bank mended its gateway';
+    expect((await payroll.decide(path, { action: 'RESUME', reason })).status).toBe(200);
+    await axios.post(`${payroll.bank.url}/sandbox/clock`, { advanceMs: 6 * 3_600_000 });
+    await payroll.untilSettled(id);
+    expect(await stopped()).toBeNull();
+  });
+
+  it('since a probe found no read allowed is told as that, and what to do about it', async () => {
+    const id = await following();
+    await payroll.letsRead('BALANCE');
+    await payroll.askedAbout(id, 'CREDENTIALS');
+    const [asked] = await payroll.attention();
+    expect(asked!.happened).toMatch(/no read of its payments was found .* probe it again\.$/);
+    expect(asked!.happened).not.toMatch(/answered/);
+  });
+
   it.each(['403', '404'])('is read by the configured delays (%s)', async (kind) => {
     await following({ settings: { FOLLOW_DELAYS_MS: '50,7200000', FOLLOW_STEP_MS: '1' } });
     await hide(everyRead, kind);

@@ -246,6 +246,30 @@ describe('a run that the available balance does not cover', () => {
     expect(audited.map(({ action }) => action)).toEqual(['attention.proposed', 'attention.confirmed']);
   });
 
+  it('is told anew where the open question does not say what it lacks, or says less, before people let it go on', async () => {
+    await start('at-add');
+    await leave(2 * 100_00);
+    const id = await payroll.paid(payFile(rows(1, 2)));
+    let path = await payroll.askedAbout(id, 'LOW_BALANCE');
+    for (const told of ['NULL', '19999']) {
+      await holdGates();
+      await execute(
+        payroll.database.superuserUrl,
+        `UPDATE attention SET lacking_minor = ${told} WHERE resolved_at IS NULL`,
+      );
+      await payroll.clearFaults();
+      const before = path;
+      await eventually(async () => {
+        await payroll.wakeAll();
+        path = await payroll.askedAbout(id, 'LOW_BALANCE');
+        return path !== before;
+      }, 15_000);
+      expect(await lacking(path)).toBe('200.00');
+    }
+    expect((await payroll.decide(path, goOn)).status).toBe(200);
+    await payroll.until(id, ['SETTLED'], 15_000);
+  });
+
   it('is asked about again after an amendment, whatever was decided of the version before', async () => {
     await start('at-debit');
     await leave(50_00);

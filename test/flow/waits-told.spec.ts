@@ -1,10 +1,11 @@
+import axios from 'axios';
 import { RateLimited } from '../../src/bank/errors';
 import { BankGateway } from '../../src/bank/gateway';
 import { WaitingRuns } from '../../src/schedule/waiting-runs';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
-import { Payroll } from '../support/payroll';
+import { MovedClock, Payroll } from '../support/payroll';
 
 let payroll: Payroll;
 afterEach(() => payroll.close());
@@ -153,6 +154,111 @@ describe('a run whose account is not shown, for a limit that the bank asks to wa
     await eventually(async () => (await select(payroll.database.superuserUrl, limited)).length > 0, 15_000);
     payroll.clock.set(new Date(`${date}T16:00:01Z`));
     await payroll.askedAbout(id, 'APPROVAL_LAPSED');
+  });
+});
+
+describe('a run whose account is not ready', () => {
+  const UNCHECKED = 'unit_confirmed = NULL, unit_confirmed_at = NULL, unit_confirmed_by = NULL';
+
+  it.each([
+    ['of what only we can mend', UNCHECKED, /^Nothing: this is decided here\.$/],
+    ['what a probe did not find out', 'probed_at = NULL', /^If a further probe .* account 1002, .*\?$/],
+    ['to allow a read of payments', `reads = '{BALANCE}'`, /^Will you allow us .* account 1002 .*\?$/],
+    [
+      'each of several',
+      `${UNCHECKED}, bank_status = 'SUSPENDED', probed_at = NULL`,
+      /^If a further probe .*\? Is account 1002 open, .*\?$/,
+    ],
+  ])('asks the bank only what it can answer: %s', async (_, change, asked) => {
+    payroll = await Payroll.start();
+    await execute(payroll.database.superuserUrl, `UPDATE employer_account SET ${change}`);
+    // Nobody reads meanwhile that it is open.
+    await payroll.fault({ operation: 'getAccount', kind: '404', every: 1 });
+    const id = await payroll.paid(payFile(payRows(2)));
+    const path = await payroll.askedAbout(id, 'ACCOUNT_UNUSABLE');
+    expect((await payroll.as('operator').get(path)).data.askBank).toMatch(asked);
+  });
+
+  it('is told anew where it waits for something else as well', async () => {
+    payroll = await Payroll.start({ settings: { ACCOUNT_READ_MS: '100' } });
+    await execute(payroll.database.superuserUrl, `UPDATE employer_account SET ${UNCHECKED}`);
+    const id = await payroll.paid(payFile(payRows(2)));
+    const path = await payroll.askedAbout(id, 'ACCOUNT_UNUSABLE');
+    await axios.post(`${payroll.bank.url}/sandbox/accounts/1002/block`);
+    await eventually(async () => {
+      await payroll.wakeAll();
+      return (await payroll.attention()).some(({ happened }) => happened.includes('SUSPENDED'));
+    }, 15_000);
+    expect(await payroll.askedAbout(id, 'ACCOUNT_UNUSABLE')).not.toBe(path);
+    expect(await kinds()).toEqual(['ACCOUNT_UNUSABLE']);
+  });
+});
+
+describe('what was submitted by a process that is now set to another unit of amounts', () => {
+  const flip = (to: string) =>
+    execute(payroll.database.superuserUrl, `UPDATE employer_account SET unit_confirmed = ${to}`);
+  const OTHER = `CASE unit_confirmed WHEN 'minor' THEN 'major' ELSE 'minor' END`;
+  const asked = async () => {
+    await eventually(async () => {
+      await payroll.wakeAll();
+      return (await kinds()).length > 0;
+    }, 15_000);
+    return payroll.attention();
+  };
+  const noneAsked = () =>
+    eventually(async () => {
+      await payroll.wakeAll();
+      return (await kinds()).length === 0;
+    }, 20_000);
+  /** Until what is woken now has been worked on. */
+  const workedOn = async () => {
+    const { superuserUrl } = payroll.database;
+    await payroll.wakeAll();
+    const due = `SELECT FROM lease WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < clock_timestamp())`;
+    await eventually(async () => (await select(superuserUrl, due)).length === 0, 15_000);
+  };
+
+  it('is told of as not followed where it has ended, and closes once the setting is right again', async () => {
+    payroll = await Payroll.start();
+    await payroll.untilSettled(await payroll.paid(payFile(payRows(2))));
+    await flip(OTHER);
+    const told = await asked();
+    expect(told).toMatchObject([
+      {
+        kind: 'ACCOUNT_UNUSABLE',
+        happened: expect.stringMatching(/^What was submitted from account \S+ is not followed/),
+      },
+    ]);
+    expect(told[0]!.askBank).toBe('Nothing: this is decided here.');
+    await flip(OTHER);
+    await noneAsked();
+  });
+
+  it('is one question for all of an account, after which time alone tells what it told before', async () => {
+    const clock = new MovedClock();
+    payroll = await Payroll.start({
+      clock,
+      sandbox: { stepMs: 600_000, variants: { linkReads: 'allowed', submitRuns: 'at-once' } },
+    });
+    const ids = [await payroll.paid(payFile(payRows(2))), await payroll.paid(payFile(payRows(2, 11)))];
+    for (const id of ids) await payroll.until(id, ['FOLLOWING'], 20_000);
+    await flip(OTHER);
+    const [told, ...others] = await asked();
+    expect([told?.kind, others]).toEqual(['ACCOUNT_UNUSABLE', []]);
+    await decide(payroll.path(`/attention/${told!.id}`), 'ACKNOWLEDGE');
+    await workedOn();
+    expect(await kinds()).toEqual([]);
+    clock.offsetMs = 9 * 86_400_000;
+    await eventually(async () => {
+      await payroll.wakeAll();
+      const late = (await payroll.attention()).filter(({ kind }) => kind !== 'ACCOUNT_UNUSABLE');
+      return ids.every((id) => late.some(({ payRunId }) => payRunId === id));
+    }, 20_000);
+    expect((await kinds()).filter((kind) => kind === 'ACCOUNT_UNUSABLE')).toEqual([]);
+    await flip(OTHER);
+    await axios.post(`${payroll.bank.url}/sandbox/clock`, { advanceMs: 6 * 3_600_000 });
+    for (const id of ids) await payroll.untilSettled(id);
+    await noneAsked();
   });
 });
 
