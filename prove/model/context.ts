@@ -96,13 +96,13 @@ export function differs(
   context: Context,
   claim: Claim,
   instruction: Instruction,
-  { foreign }: { foreign?: string },
+  { isForeign }: { isForeign: boolean },
 ): number {
   const read = instruction.status;
   const { run } = instruction.planned;
   transaction(context, () => {
     unchanged(context, claim, instruction, read);
-    context.store.raise(foreign === undefined ? 'ECHO_MISMATCH' : 'FOREIGN_RECORD', instruction.id);
+    context.store.raise(isForeign ? 'FOREIGN_RECORD' : 'ECHO_MISMATCH', instruction.id);
     if (run.status === 'SUBMITTING') run.stopped = true;
     abandon(context, instruction);
   });

@@ -79,7 +79,9 @@ export class BankGateway {
     const { bankInstructionId, body } = prepared;
     const outcome = await this.client.customerInstructions.addBytes(bankInstructionId, body, givenUp);
     const payment = converted(outcome, (record) => paymentOf(record, this.client.amounts));
-    return checked(payment, (echo) => echoFaultsOfPayment(prepared.request, echo));
+    const answer = checked(payment, (echo) => echoFaultsOfPayment(prepared.request, echo));
+    const isOther = answer.kind === 'in-doubt' && payment.kind === 'yes';
+    return isOther ? { ...answer, echo: payment.value } : answer;
   }
 
   /**

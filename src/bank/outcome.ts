@@ -13,6 +13,7 @@ import {
 import type { HttpAnswer, HttpResult } from './http';
 import { maskBody } from './mask';
 import type { RateSignal } from './rate-budget';
+import type { BankPayment } from './records';
 import type { FaultsOf } from './same-record';
 import { readAs } from './schema';
 
@@ -36,7 +37,14 @@ export type Outcome<T> =
       isVague?: boolean;
       why?: string;
     }
-  | { kind: 'in-doubt'; why: string; status?: number; raw?: string };
+  | {
+      kind: 'in-doubt';
+      why: string;
+      status?: number;
+      raw?: string;
+      /** What an add was answered with that is not what was sent. */
+      echo?: BankPayment;
+    };
 
 /** The bank's per-minute limits; a 429 without `Retry-After` means the next minute. */
 const RATE_LIMIT_PAUSE_MS = 60_000;

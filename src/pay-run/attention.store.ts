@@ -55,7 +55,7 @@ export function aboutInstruction(
 }
 
 /** How an instruction differs from what was approved: asked of its plan once it is given up, unless its run is stopped for it. */
-const DIFFERENCES: readonly AttentionKind[] = ['ECHO_MISMATCH', 'FOREIGN_RECORD'];
+export const DIFFERENCES: readonly AttentionKind[] = ['ECHO_MISMATCH', 'FOREIGN_RECORD'];
 
 /**
  * Whether something of a run that is not sent may wait for the answer to the attention `a`: not where it asks about an
@@ -123,7 +123,15 @@ export async function isDecided(
   tx: EmployerTransaction,
   alarm: Pick<
     Alarm,
-    'kind' | 'subjectId' | 'happened' | 'payments' | 'amountMinor' | 'isAboutSum' | 'lackingMinor' | 'since'
+    | 'kind'
+    | 'subjectId'
+    | 'happened'
+    | 'payments'
+    | 'amountMinor'
+    | 'isAboutSum'
+    | 'isAboutAll'
+    | 'lackingMinor'
+    | 'since'
   >,
   words: readonly string[] = [],
 ): Promise<boolean> {
@@ -131,7 +139,7 @@ export async function isDecided(
   const decided = await tx.query(
     `SELECT FROM attention a JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
      WHERE a.employer_id = $1 AND a.kind = $2 AND a.subject_id = $3
-       AND (a.happened = $4 OR cardinality($5::text[]) > 0 AND a.payments >= $6 AND d.action IN ('ACKNOWLEDGE', 'RESUME')
+       AND (a.happened = $4 AND (a.payments >= $6 OR NOT $10) OR cardinality($5::text[]) > 0 AND a.payments >= $6 AND d.action IN ('ACKNOWLEDGE', 'RESUME')
          AND NOT EXISTS (SELECT FROM unnest($5::text[]) AS word WHERE strpos(a.happened, word) = 0))
        AND (a.kind <> 'REPLACED_UNSEEN' OR d.action <> 'NOT_PAID') AND d.action <> 'GO_ON'
        AND a.resolved_at IS NOT NULL AND d.confirmed_at IS NOT NULL AND ($7::bigint IS NULL OR a.amount_minor = $7)
@@ -147,6 +155,7 @@ export async function isDecided(
       sumAsked(alarm),
       alarm.since ?? null,
       alarm.lackingMinor ?? null,
+      alarm.isAboutAll ?? false,
     ],
   );
   return decided.length > 0;

@@ -9,7 +9,7 @@ import {
   InstructionStatus,
   isInstructionLive,
 } from '../domain/instruction';
-import { keepDifference } from './difference';
+import { keepDifferences } from './difference';
 import { Actor, appendHistory } from './history';
 import { Instruction, PlannedInstruction } from './instruction.entity';
 import { closeOpenAdds } from './open-adds';
@@ -150,7 +150,7 @@ export async function endUnsubmitted(
     const planned = await planOf(tx, instruction);
     await closeOpenAdds(tx, instruction);
     await moveInstruction(tx, instruction, 'ABANDONED', actor, {}, reason);
-    await keepDifference(tx, instruction, planned);
+    await keepDifferences(tx, instruction, planned);
     await movePaymentSet(tx, {
       payRunId: instruction.payRunId,
       planned,

@@ -1,4 +1,6 @@
 import type { KnownIds, PaymentIds } from '../bank/payment-ids';
+import type { PersonalData } from '../database/personal-data';
+import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { sumMinor } from '../domain/money';
 import { foldIban, sameIban, sameName } from '../domain/party';
 
@@ -25,52 +27,104 @@ export interface SeenPayment {
   status: string;
 }
 
+/** What of an instruction is not as it was approved. */
+export type Fault =
+  | { kind: 'foreign'; bankPaymentId: string }
+  | { kind: 'twice'; rowNo: number }
+  | { kind: 'otherwise'; rowNo: number; fields: readonly string[]; shown: SeenPayment };
+
 /** What a full read of an instruction's payments says against its approved rows. */
 export type Judgement =
   | { kind: 'equal'; matched: ReadonlyMap<number, SeenPayment> }
   | { kind: 'fewer'; matched: ReadonlyMap<number, SeenPayment>; missing: readonly number[] }
-  | { kind: 'different'; rowNo: number; fields: readonly string[] }
-  | { kind: 'twice'; rowNo: number }
   | { kind: 'unidentified'; bankPaymentId: string }
-  | { kind: 'foreign'; bankPaymentId: string };
+  | { kind: 'different'; faults: readonly Fault[] };
 
-/** What is not as it was approved, in words that hold nothing of a person. */
-export function differenceIn(judgement: Exclude<Judgement, { kind: 'equal' }>): string {
+/** What was approved of a row, which every attempt to build it shows alike. */
+const APPROVED_FIELDS: readonly string[] = ['amount', 'currency', 'iban'];
+
+/** What is not as it was approved, each in words that hold nothing of a person and tell it from any other. */
+export function differencesIn(
+  judgement: Exclude<Judgement, { kind: 'equal' }>,
+  personal: Pick<PersonalData, 'hexHash'>,
+): string[] {
   switch (judgement.kind) {
     case 'fewer':
-      return `${judgement.missing.length} of its approved payments are not shown`;
-    case 'different':
-      return `row ${judgement.rowNo} differs in ${judgement.fields.join(', ')}`;
-    case 'twice':
-      return `row ${judgement.rowNo} is there twice`;
+      return [`${judgement.missing.length} of its approved payments are not shown`];
     case 'unidentified':
-      return 'a payment there does not say which row in doubt it is';
-    case 'foreign':
-      return 'a payment is there that was never sent';
+      return ['a payment there does not say which row in doubt it is'];
+    case 'different': {
+      const ids = judgement.faults.flatMap((one) => (one.kind === 'foreign' ? `"${one.bankPaymentId}"` : []));
+      const rows = judgement.faults.flatMap((one) => {
+        if (one.kind === 'twice') return `row ${one.rowNo} is there twice`;
+        return one.kind === 'otherwise' ? `row ${one.rowNo} differs ${wordsOfOther(personal, one)}` : [];
+      });
+      return [...(ids.length > 0 ? [wordsOfForeign(ids)] : []), ...rows];
+    }
   }
 }
 
+function wordsOfForeign(ids: readonly string[]): string {
+  const what =
+    ids.length === 1
+      ? 'a payment is there that was never sent'
+      : `${ids.length} payments are there that were never sent`;
+  return `${what} (${textOfFirstFew(ids, MOST_NAMED)})`;
+}
+
+/** In which fields a row is shown otherwise, and of those that were approved, as what. */
+export function wordsOfOther(
+  personal: Pick<PersonalData, 'hexHash'>,
+  { fields, shown }: { fields: readonly string[]; shown?: SeenPayment },
+): string {
+  const approved = fields.filter((field) => APPROVED_FIELDS.includes(field));
+  const readings = shown === undefined ? [] : readingsOf(personal, shown, approved);
+  return `in ${fields.join(', ')}${readings.length > 0 ? ` (reading ${readings.join(', ')})` : ''}`;
+}
+
+/** Hexadecimal digits of a fingerprint: enough to tell what is shown from what was. */
+const FINGERPRINT = 8;
+
+/** What a payment shows in some fields, as keyed fingerprints: by these everybody can tell one difference from another. */
+export function readingsOf(
+  personal: Pick<PersonalData, 'hexHash'>,
+  shown: SeenPayment,
+  fields: readonly string[],
+): string[] {
+  return Object.entries(shownFields(shown))
+    .filter(([field]) => fields.includes(field))
+    .map(([field, value]) => `${field} ${personal.hexHash(String(value)).slice(0, FINGERPRINT)}`);
+}
+
 /**
- * Holds what the bank shows against what was approved. Absent is not different; one row seen twice, a payment that
- * is none of ours or a contradicting field ends the comparison at once (protocol rules 7 and 14). One that bears no
- * mark of ours, while a row is in doubt that it may be, is no stranger: it is told as unidentified.
+ * Holds what the bank shows against what was approved, to the end: who is asked what differs must read of all (protocol
+ * rules 7 and 14). Absent is not different. One that bears no mark of ours, while a row is in doubt that it may be, is no
+ * stranger: where nothing else differs it is told as unidentified.
  */
 export function judgePayments(expected: readonly ExpectedRow[], seen: Iterable<SeenPayment>): Judgement {
   const byId = rowsById(expected);
   const byMessage = new Map(expected.map((row) => [row.messageId, row] as const));
   const matched = new Map<number, SeenPayment>();
+  const faults = new Map<string | number, Fault>();
+  let unidentified: string | undefined;
   for (const payment of seen) {
-    const row = byId.get(payment.bankPaymentId) ?? byMessage.get(payment.messageId ?? '');
+    const { bankPaymentId, messageId } = payment;
+    const row = byId.get(bankPaymentId) ?? byMessage.get(messageId ?? '');
     if (!row) {
-      const kind = expected.some((one) => mayBe(one, payment)) ? 'unidentified' : 'foreign';
-      return { kind, bankPaymentId: payment.bankPaymentId };
+      const isUnmarked = messageId === undefined && unidentified !== undefined;
+      if (isUnmarked || expected.some((one) => mayBe(one, payment))) unidentified ??= bankPaymentId;
+      else faults.set(bankPaymentId, { kind: 'foreign', bankPaymentId });
+      continue;
     }
-    const known = matched.get(row.rowNo);
-    if (known && known.bankPaymentId !== payment.bankPaymentId) return { kind: 'twice', rowNo: row.rowNo };
+    const { rowNo } = row;
+    const known = matched.get(rowNo) ?? payment;
+    matched.set(rowNo, known);
     const fields = contradictions(row, payment);
-    if (fields.length > 0) return { kind: 'different', rowNo: row.rowNo, fields };
-    matched.set(row.rowNo, payment);
+    if (known.bankPaymentId !== bankPaymentId) faults.set(rowNo, { kind: 'twice', rowNo });
+    else if (fields.length > 0) faults.set(rowNo, { kind: 'otherwise', rowNo, fields, shown: payment });
   }
+  if (faults.size > 0) return { kind: 'different', faults: [...faults.values()] };
+  if (unidentified !== undefined) return { kind: 'unidentified', bankPaymentId: unidentified };
   const missing = expected.filter((row) => !matched.has(row.rowNo)).map((row) => row.rowNo);
   return missing.length === 0 ? { kind: 'equal', matched } : { kind: 'fewer', matched, missing };
 }

@@ -81,6 +81,8 @@ async function tell(tx: EmployerTransaction, stopped: StoppedRun): Promise<void>
     ...(isMidRun ? await unsentOf(tx, run) : { payments: run.rowCount, amountMinor: run.totalMinor }),
     certain: doubt?.certain ?? (isMidRun ? IN_MID_RUN : undefined),
     since: stopped.stoppedAt,
+    // A submit that provably never left counts again.
+    isAboutAll: true,
   } as const;
   await raiseNaming(tx, alarm, [version, held]);
 }

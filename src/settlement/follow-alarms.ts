@@ -16,7 +16,7 @@ import {
   raiseUndecided,
 } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
-import { shownFields } from '../pay-run/match';
+import { readingsOf } from '../pay-run/match';
 import { namesOf as isNamedBy, readMessageId } from '../pay-run/message-id';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { named } from '../pay-run/stop-successors';
@@ -145,11 +145,7 @@ export function tellOfDifference(
   payment: FollowedPayment,
   { shown, fields }: { shown: BankPayment; fields: readonly string[] },
 ): Promise<void> {
-  const readings = Object.entries(shownFields(shown))
-    .filter(([field]) => fields.includes(field))
-    .map(
-      ([field, value]) => `${field} ${personal.hash(String(value)).toString('hex').slice(0, FINGERPRINT)}`,
-    );
+  const readings = readingsOf(personal, shown, fields);
   const alarm = {
     kind: 'ECHO_MISMATCH',
     ...aboutInstruction(instruction),
@@ -165,9 +161,6 @@ export function tellOfDifference(
   } as const;
   return stopRunUnlessDecided(tx, alarm, readings);
 }
-
-/** Hexadecimal digits of a fingerprint: enough to tell what is shown from what was. */
-const FINGERPRINT = 8;
 
 function wordsOf({ amountMinor, currency, iban }: BankPayment): string {
   const amount = amountMinor === undefined ? 'no amount' : formatMoney(amountMinor, currency);

@@ -9,7 +9,7 @@ import { textOfFirstFew } from '../domain/first-few';
 import { showId } from '../http/prefixed-id';
 import { aboutInstruction, clearAttempt, raise } from '../pay-run/attention.store';
 import { SUBMITTED_OR_NOT, WAS_IT_SUBMITTED } from '../pay-run/attention-words';
-import { askOfDifference } from '../pay-run/difference';
+import { askOfDifferences, shownOtherwise } from '../pay-run/difference';
 import { Instruction } from '../pay-run/instruction.entity';
 import { endUnsubmitted, lockInstruction, planAttempt } from '../pay-run/instruction.store';
 import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
@@ -18,6 +18,7 @@ import { lockRun } from '../pay-run/pay-run.store';
 import { accessRefused } from '../pay-run/refused-access';
 import { awaitTurnOfOpenRuns, stopRunByService } from '../pay-run/stop';
 import { InstructionReader, ReadBack, shownUnclear, SubmittedBefore, Unclear } from './read-back';
+import { HAS_ID_OF_ANOTHER, toldOfTaken } from './taken-ids';
 import { tellOfUnseen } from './unseen';
 import { assertUnchanged, obstacleOf, Work } from './work';
 
@@ -75,16 +76,21 @@ export class Abandonment {
     tx: EmployerTransaction,
     { instruction, planned }: Work,
     run: PayRun,
-    { foreign, why }: ReadBack & { kind: 'different' },
+    { isForeign, named, why }: ReadBack & { kind: 'different' },
   ): Promise<void> {
-    const kind = foreign === undefined ? 'ECHO_MISMATCH' : 'FOREIGN_RECORD';
-    const happened = `The instruction at the bank is not what was approved: ${why}.`;
-    const alarm = { kind, ...aboutInstruction(instruction, planned), happened } as const;
+    const kind = isForeign ? 'FOREIGN_RECORD' : 'ECHO_MISMATCH';
+    const what = shownOtherwise(instruction);
     if (run.status === 'SUBMITTING') {
       await stopRunByService(tx, run.id, `an instruction differed from what was approved: ${why}`);
-      await raise(tx, { ...alarm, certain: STOPPED_IN_MID_RUN });
-    } else if (foreign === undefined) await askOfDifference(tx, instruction, planned, happened);
-    else await raise(tx, { ...alarm, subjectId: planned.id, certain: FOREIGN_BEFORE_SUBMIT });
+      const alarm = {
+        kind,
+        ...aboutInstruction(instruction, planned),
+        happened: `${what}: ${why}.`,
+      } as const;
+      return raise(tx, { ...alarm, certain: STOPPED_IN_MID_RUN });
+    }
+    const certain = isForeign ? FOREIGN_BEFORE_SUBMIT : undefined;
+    await askOfDifferences(tx, instruction, planned, { kind, what, named, certain });
   }
 
   private async abandon(
@@ -99,11 +105,13 @@ export class Abandonment {
     if ((await obstacleOf(tx, run)) === 'ENDED') return;
     const attempts = await attemptsOf(tx, instruction);
     if (attempts > this.config.REBUILD_LIMIT) {
+      const taken = await toldOfTaken(tx, instruction, reason === HAS_ID_OF_ANOTHER);
       await raise(tx, {
         kind: 'REBUILD_LIMIT',
         ...aboutInstruction(instruction, planned),
         subjectId: planned.id,
-        happened: `${attempts} attempts to build this instruction were abandoned; the last because ${reason}.${await answeredAlike(tx, instruction)}`,
+        happened: `${attempts} attempts to build this instruction were abandoned; the last because ${reason}.${taken?.happened ?? ''}${await answeredAlike(tx, instruction)}`,
+        askBank: taken?.askBank,
       });
       return;
     }
@@ -221,7 +229,7 @@ async function answeredAlike(
   const rows = await tx.query<{ row_no: number; payment_id: string; doubt: string; times: number }>(
     `SELECT b.row_no, b.payment_id, max(b.add_doubt) AS doubt, count(*)::int AS times
      FROM instruction i JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
-     WHERE i.employer_id = $1 AND i.planned_instruction_id = $2 AND b.add_doubt IS NOT NULL
+     WHERE i.employer_id = $1 AND i.planned_instruction_id = $2 AND starts_with(b.add_doubt, 'status ')
      GROUP BY b.row_no, b.payment_id HAVING count(*) > 1 ORDER BY times DESC, b.row_no`,
     [tx.employerId, plannedInstructionId],
   );

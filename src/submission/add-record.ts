@@ -4,12 +4,15 @@ import type { BankPayment } from '../bank/records';
 import { arraysOf } from '../database/binary-array';
 import { EmployerTransaction, Statement } from '../database/database';
 import type { Claim } from '../database/leases';
+import type { PersonalData } from '../database/personal-data';
 import { aboutInstruction, Alarm, raise } from '../pay-run/attention.store';
 import { ECHO_IN_BUILDING, REFUSED_ALONE } from '../pay-run/attention-words';
-import { isDifferenceTold } from '../pay-run/difference';
+import { answeredOtherwise, askOfDifferences } from '../pay-run/difference';
 import { AddOutcome } from '../pay-run/instruction.entity';
 import { lockInstruction } from '../pay-run/instruction.store';
+import { wordsOfOther } from '../pay-run/match';
 import { saidIn, whyOf } from './call-record';
+import { notedId } from './taken-ids';
 import { PayableRow, Work } from './work';
 
 /** One row and what the bank answered to its add. */
@@ -17,9 +20,6 @@ export interface AddResult {
   row: PayableRow;
   outcome: Outcome<BankPayment>;
 }
-
-/** How the bank answered an add with an id that is in the record as that of another payment. */
-const ID_OF_ANOTHER = 'the id of another payment';
 
 interface Recorded {
   row: PayableRow;
@@ -29,6 +29,8 @@ interface Recorded {
   bankWords?: string;
   /** How the bank answered what is in doubt all the same; undefined where it did not, or as of another payment. */
   doubt?: string;
+  /** What an answer that is not what was sent shows instead. */
+  echo?: BankPayment;
 }
 
 /**
@@ -69,13 +71,15 @@ export async function intendAdds(
  */
 export async function recordAdds(
   tx: EmployerTransaction,
+  personal: PersonalData,
   work: Work,
   batch: number,
   results: readonly AddResult[],
 ): Promise<void> {
   const recorded = results.flatMap(recordOf);
-  const told = recorded.filter((one) => one.outcome === 'REFUSED' || isEcho(one));
-  if (told.length > 0) await raiseOf(tx, work, told);
+  const refused = recorded.filter(({ outcome }) => outcome === 'REFUSED');
+  const echoes = recorded.filter(isEcho).map((one) => wordsOfEcho(personal, one));
+  if (refused.length > 0 || echoes.length > 0) await raiseOf(tx, work, refused, echoes);
   tx.beforeCommit('record', () => recording(tx, work, batch, recorded));
 }
 
@@ -107,7 +111,7 @@ export async function recordRefused(
       refused.map(({ row }) => row.paymentId),
     ],
   );
-  await raiseOf(tx, work, refused);
+  await raiseOf(tx, work, refused, []);
 }
 
 /**
@@ -135,7 +139,7 @@ function recording(
          CASE WHEN bank_payment_id IS NOT NULL THEN clock_timestamp() END, doubt
        FROM answer ON CONFLICT DO NOTHING RETURNING row_no)
      INSERT INTO bank_payment (employer_id, instruction_id, row_no, payment_id, add_outcome, add_doubt)
-     SELECT $1, $2, row_no, payment_id, 'IN_DOUBT', $11 FROM answer
+     SELECT $1, $2, row_no, payment_id, 'IN_DOUBT', ${notedId('bank_payment_id')} FROM answer
      WHERE row_no NOT IN (SELECT row_no FROM recorded)
      ON CONFLICT (employer_id, instruction_id, row_no) DO NOTHING`,
     [
@@ -149,7 +153,6 @@ function recording(
       arrayOf('text', (one) => one.outcome),
       arrayOf('text', (one) => one.payment?.status ?? null),
       arrayOf('text', (one) => one.doubt ?? null),
-      ID_OF_ANOTHER,
     ],
     'kept',
   ];
@@ -160,7 +163,9 @@ function recordOf({ row, outcome }: AddResult): Recorded[] {
     case 'yes':
       return [{ row, outcome: 'ADDED', payment: outcome.value }];
     case 'in-doubt':
-      return [{ row, outcome: 'IN_DOUBT', why: outcome.why, doubt: answeredDoubt(outcome) }];
+      return [
+        { row, outcome: 'IN_DOUBT', why: outcome.why, doubt: answeredDoubt(outcome), echo: outcome.echo },
+      ];
     case 'no':
       if (outcome.reason !== 'invalid') return [];
       return [refusedOf({ row, outcome })];
@@ -177,20 +182,34 @@ function answeredDoubt(outcome: Outcome<BankPayment> & { kind: 'in-doubt' }): st
   return isSuccess(status) ? `status ${status} (not as it must be)` : `status ${status}`;
 }
 
+const ECHO_DIFFERS = 'echo-differs: ';
+
 function isEcho({ why }: { why?: string }): boolean {
-  return why?.startsWith('echo-differs') ?? false;
+  return why?.startsWith(ECHO_DIFFERS) ?? false;
+}
+
+function wordsOfEcho(personal: PersonalData, { row, why = '', echo }: Recorded): string {
+  const fields = why.slice(ECHO_DIFFERS.length).split(', ');
+  return `row ${row.rowNo} ${wordsOfOther(personal, { fields, shown: echo })}`;
 }
 
 /** Of an instruction that was given up meanwhile nothing is asked: its rows are added to another. */
-async function raiseOf(tx: EmployerTransaction, work: Work, told: readonly Recorded[]): Promise<void> {
-  const { status } = await lockInstruction(tx, work.instruction.id);
-  if (status !== 'BUILDING') return;
-  for (const one of told) {
-    if (one.outcome === 'REFUSED') {
-      const happened = `The bank refused the payment of row ${one.row.rowNo}: ${one.why ?? 'no reason was given'}`;
-      await raiseRefused(tx, work, one.row, { happened, bankWords: one.bankWords });
-    } else await raiseEcho(tx, work, one);
+async function raiseOf(
+  tx: EmployerTransaction,
+  work: Work,
+  refused: readonly Recorded[],
+  echoes: readonly string[],
+): Promise<void> {
+  const instruction = await lockInstruction(tx, work.instruction.id);
+  if (instruction.status !== 'BUILDING') return;
+  for (const one of refused) {
+    const happened = `The bank refused the payment of row ${one.row.rowNo}: ${one.why ?? 'no reason was given'}`;
+    await raiseRefused(tx, work, one.row, { happened, bankWords: one.bankWords });
   }
+  if (echoes.length === 0) return;
+  const what = answeredOtherwise(instruction);
+  const differences = { kind: 'ECHO_MISMATCH', what, named: echoes, certain: ECHO_IN_BUILDING } as const;
+  await askOfDifferences(tx, instruction, work.planned, differences, instruction.id);
 }
 
 /** Asks about a payment that the bank does not take into its instruction. */
@@ -208,16 +227,5 @@ export function raiseRefused(
     paymentId,
     ...(!inMidRun && work.run.rowCount === 1 && { certain: REFUSED_ALONE }),
     ...told,
-  });
-}
-
-async function raiseEcho(tx: EmployerTransaction, work: Work, { row, why = '' }: Recorded): Promise<void> {
-  const happened = `The bank's answer to the payment of row ${row.rowNo} was not what was sent (${why}).`;
-  if (await isDifferenceTold(tx, work.planned, happened)) return;
-  await raise(tx, {
-    kind: 'ECHO_MISMATCH',
-    ...aboutInstruction(work.instruction, work.planned),
-    happened,
-    certain: ECHO_IN_BUILDING,
   });
 }

@@ -6,6 +6,7 @@ import { crashPoint } from '../config/crash-point';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim } from '../database/leases';
 import { NotDurable } from '../database/outage';
+import { PersonalData } from '../database/personal-data';
 import { AddResult, intendAdds, recordAdds, recordTaken } from './add-record';
 import { AddWindow, BATCH_ROWS, BATCHES_AT_ONCE } from './add-window';
 import { addOf } from './prepared-calls';
@@ -46,6 +47,7 @@ export class Adder {
     private readonly database: Database,
     private readonly gateway: BankGateway,
     private readonly window: AddWindow,
+    private readonly personal: PersonalData,
   ) {}
 
   /** Begins no more adds; those under way are finished. */
@@ -115,7 +117,7 @@ export class Adder {
 
   private async record({ claim, work }: Job, batch: Batch, results: readonly AddResult[]): Promise<void> {
     await this.database.inEmployerRepeatedly(claim.employerId, (tx) =>
-      recordAdds(tx, work, batch.number, results),
+      recordAdds(tx, this.personal, work, batch.number, results),
     );
     crashPoint('build.adds-recorded');
   }

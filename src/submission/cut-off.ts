@@ -12,6 +12,7 @@ import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { sendingCloses } from '../domain/send-window';
 import { aboutInstruction, clear, clearAttempt, raise } from '../pay-run/attention.store';
 import { ATTENTION_WORDS, type AttentionKind } from '../pay-run/attention-words';
+import { askOfDifferences, keepDifferences, shownOtherwise } from '../pay-run/difference';
 import { isSaidExecuted, mayBePaidByAnother, repaysForgotten } from '../pay-run/forgotten-pay';
 import { Instruction, type PlannedInstruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
@@ -37,6 +38,10 @@ const PAID_ALREADY = {
     'The cut-off of the execution date passed. A submit that is not in the record may have paid the rows of this instruction: no successor pays them.',
   certain: NEVER_SUBMITTED,
 };
+
+/** Of how an instruction differed that is released. */
+const RELEASED_OTHERWISE =
+  'The cut-off of the execution date passed: we did not submit this instruction, and it is never submitted any more. Its STALE_DATE says what can pay its rows.';
 
 /** What was read of an instruction past the cut-off, if anything could be. */
 type Seen = ReadBack | { kind: 'unread' };
@@ -141,6 +146,7 @@ export class CutOff {
       reason,
     });
     await raise(tx, { kind: 'STALE_DATE', ...aboutInstruction(work.instruction, work.planned), ...told });
+    await tellOfOther(tx, work, instruction, seen);
     const why =
       unclear === undefined ? NEVER : `${NEVER}, and the bank does not say whether somebody else did`;
     await clear(tx, ASKED_BEFORE_SUBMIT, [instruction.id, work.planned.id], why);
@@ -148,6 +154,25 @@ export class CutOff {
     wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
     wake(tx, 'RUN', tx.employerId, [work.run.id]);
   }
+}
+
+/** How it differed outlives it, and holds nothing: nobody reads it any more to submit it. */
+async function tellOfOther(
+  tx: EmployerTransaction,
+  { planned }: Work,
+  instruction: Instruction,
+  seen?: Seen,
+): Promise<void> {
+  await keepDifferences(tx, instruction, planned, RELEASED_OTHERWISE);
+  if (seen?.kind !== 'different') return;
+  const what = shownOtherwise(instruction);
+  await askOfDifferences(tx, instruction, planned, {
+    ...(seen.isForeign
+      ? { kind: 'FOREIGN_RECORD', certain: `We never sent this payment. ${RELEASED_OTHERWISE}` }
+      : { kind: 'ECHO_MISMATCH', certain: RELEASED_OTHERWISE }),
+    what,
+    named: seen.named,
+  });
 }
 
 /** What the bank does that leaves open whether somebody else submitted it, in words; nothing where it was never there. */

@@ -1,6 +1,8 @@
 import type { RefusalReason } from '../bank/outcome';
 import { isPastSubmit, readBankStatus } from '../domain/bank-status';
-import { differenceIn, type Judgement, type Totals } from '../pay-run/match';
+import type { PersonalData } from '../database/personal-data';
+import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
+import { differencesIn, type Judgement, type Totals } from '../pay-run/match';
 
 /** Calculated totals against the plan: less may be lag; more, or the same count with another sum, is a mismatch. */
 export function judgeTotals(planned: Totals, calculated: Partial<Totals>): 'equal' | 'fewer' | 'different' {
@@ -19,31 +21,37 @@ export type Concluded =
   | { kind: 'equal'; judgement: Judgement & { kind: 'equal' } }
   | { kind: 'fewer'; judgement: Judgement & { kind: 'equal' | 'fewer' } }
   | { kind: 'unidentified'; why: string }
-  | { kind: 'different'; why: string; foreign?: string };
+  | Different;
+
+/** What differs from what was approved: in words of all, and each in its own. */
+export interface Different {
+  kind: 'different';
+  why: string;
+  named: readonly string[];
+  /** Whether a payment is there that was never sent. */
+  isForeign: boolean;
+}
 
 /** @param otherwise the fields of the instruction itself that contradict what was initiated */
 export function conclude(
   judgement: Judgement,
   totals: ReturnType<typeof judgeTotals>,
   otherwise: readonly string[],
+  personal: Pick<PersonalData, 'hexHash'>,
 ): Concluded {
-  if (judgement.kind === 'foreign')
-    return { kind: 'different', why: differenceIn(judgement), foreign: judgement.bankPaymentId };
-  if (otherwise.length > 0) return { kind: 'different', why: `it differs in ${otherwise.join(', ')}` };
-  switch (judgement.kind) {
-    case 'unidentified':
-      return { kind: 'unidentified', why: differenceIn(judgement) };
-    case 'twice':
-    case 'different':
-      return { kind: 'different', why: differenceIn(judgement) };
-    case 'fewer':
-      return { kind: 'fewer', judgement };
-    case 'equal':
-      if (totals === 'different')
-        return { kind: 'different', why: 'the calculated totals are not the planned ones' };
-      if (totals === 'fewer') return { kind: 'fewer', judgement };
-      return { kind: 'equal', judgement };
+  const named = judgement.kind === 'different' ? differencesIn(judgement, personal) : [];
+  if (otherwise.length > 0) named.push(`it differs in ${otherwise.join(', ')}`);
+  else if (judgement.kind === 'equal' && totals === 'different')
+    named.push('the calculated totals are not the planned ones');
+  if (judgement.kind === 'different' || named.length > 0) {
+    const isForeign =
+      judgement.kind === 'different' && judgement.faults.some(({ kind }) => kind === 'foreign');
+    return { kind: 'different', why: textOfFirstFew(named, MOST_NAMED), named, isForeign };
   }
+  if (judgement.kind === 'unidentified')
+    return { kind: 'unidentified', why: differencesIn(judgement, personal).join() };
+  if (judgement.kind === 'fewer' || totals === 'fewer') return { kind: 'fewer', judgement };
+  return { kind: 'equal', judgement };
 }
 
 /** Whether an instruction that was not submitted by us may be submitted, must be waited for, or has moved. */

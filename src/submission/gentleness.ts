@@ -13,7 +13,7 @@ export interface Gentleness {
  * A bank may take one add of an instruction at a time, or know an instruction only some time after it has opened it: what
  * failed so would fail alike each time. Counted are earlier attempts at these rows that left an add in doubt, and attempts
  * at any other rows of the run of whose adds the bank answered several so: one may be the fault of its row, and a bank
- * whose successes cannot be read may take them all.
+ * whose successes cannot be used may take them all.
  */
 export async function gentlenessFor(
   tx: EmployerTransaction,
@@ -26,7 +26,7 @@ export async function gentlenessFor(
          JOIN instruction i ON i.employer_id = p.employer_id AND i.planned_instruction_id = p.id
          WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.run_version = $3
            AND i.id <> $5 AND i.status IN ('BUILDING', 'ABANDONED')
-           AND (SELECT count(*) FILTER (WHERE p.id = $4 OR b.add_doubt NOT LIKE 'status 2%') FROM bank_payment b
+           AND (SELECT count(*) FILTER (WHERE p.id = $4 OR b.add_doubt ~ '^status [^2]') FROM bank_payment b
                 WHERE b.employer_id = $1 AND b.instruction_id = i.id AND b.add_outcome = 'IN_DOUBT')
              > CASE WHEN p.id = $4 THEN 0 ELSE 1 END
          GROUP BY p.id) AS in_vain) AS step,

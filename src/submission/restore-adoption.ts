@@ -6,6 +6,7 @@ import { Clock } from '../config/clock';
 import { Database, EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { isPastSubmit, statusesShown } from '../domain/bank-status';
+import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { INSTRUCTION_UNSENT, isInstructionLive } from '../domain/instruction';
 import { PayRunStatus } from '../domain/pay-run';
 import { BankReads } from '../employer/bank-reads';
@@ -21,7 +22,7 @@ import {
 } from '../pay-run/instruction.store';
 import {
   beyond,
-  differenceIn,
+  differencesIn,
   judgeGroups,
   judgePayments,
   rowsById,
@@ -37,6 +38,7 @@ import { ForgottenRecord } from './forgotten-record';
 import { judgeTotals } from './decision';
 import { readReference } from './prepared-calls';
 import { isNameless } from './restore-sweep';
+import { takenIds, wordsOfTaken } from './taken-ids';
 import { expectedRows, hashOfRows, PayableRow, payableRows, Work } from './work';
 
 /** An instruction the bank shows as submitted, and the database does not. */
@@ -157,8 +159,11 @@ export class RestoreAdoption {
     const submitted = statuses.find((status) => isPastSubmit(status ?? ''));
     if (submitted == null) return 'the bank does not show it as submitted';
     const judgement = judgePayments(expected, seen);
+    const unmatched = { rows, matched: new Map<number, SeenPayment>(), shown, submitted };
     if (judgement.kind !== 'equal')
-      return { rows, matched: new Map(), shown, submitted, differs: differenceIn(judgement) };
+      return { ...unmatched, differs: textOfFirstFew(differencesIn(judgement, this.personal), MOST_NAMED) };
+    const taken = await takenIds(this.database, instruction, judgement.matched);
+    if (taken.length > 0) return { ...unmatched, differs: wordsOfTaken(taken) };
     const totals = { count: planned.rowCount, totalMinor: planned.totalMinor };
     const calculated = { count: shown?.calculatedCount, totalMinor: shown?.calculatedTotalMinor };
     // Groups may be filling still, or hold no more what has settled or failed.

@@ -15,6 +15,7 @@ import { Abandonment } from './abandonment';
 import { raiseRefused } from './add-record';
 import { rowsRenamed, SeenPayment } from '../pay-run/match';
 import { InstructionReader, ReadBack, shownUnclear } from './read-back';
+import { HAS_ID_OF_ANOTHER, noteTaken, takenIds } from './taken-ids';
 import { tellOfUnrecordedMove } from './unrecorded-move';
 import { nowSeen, pauseWhileUnseen, tellOfUnseen, Unseen } from './unseen';
 import { assertUnchanged, PayableRow, Work } from './work';
@@ -30,8 +31,6 @@ const MOVED_PAUSE_MS = 60_000;
 
 /** Why an instruction is built again that the bank does not show, later than a read may be old. */
 export const IS_GONE = 'the bank ended it (not found)';
-
-const HAS_ID_OF_ANOTHER = 'the bank gave a payment of it the id of another payment';
 
 const UNANSWERED = 'an add without an answer was not seen within the lag bound';
 const ANSWERED_ODDLY = 'an add was not answered as it must be, and not seen within the lag bound';
@@ -124,11 +123,25 @@ export class Verifier {
         wake(tx, 'RUN', tx.employerId, [work.run.id]);
       });
     } catch (error) {
-      if (readDriverError(error)?.constraint === 'one_row_per_bank_payment') return false;
-      throw error;
+      if (readDriverError(error)?.constraint !== 'one_row_per_bank_payment') throw error;
+      await this.keepTaken(claim, work, matched);
+      return false;
     }
     crashPoint('build.verified');
     return true;
+  }
+
+  /** Which ids of its payments are those of others: people are told of each, should it be built too often. */
+  private async keepTaken(
+    claim: Claim,
+    work: Work,
+    matched: ReadonlyMap<number, SeenPayment>,
+  ): Promise<void> {
+    const taken = await takenIds(this.database, work.instruction, matched);
+    await this.database.inEmployer(claim.employerId, async (tx) => {
+      const instruction = await assertUnchanged(tx, claim, work);
+      await noteTaken(tx, instruction, taken);
+    });
   }
 
   /**

@@ -1,4 +1,5 @@
 import { Database } from '../../src/database/database';
+import { PersonalData } from '../../src/database/personal-data';
 import { recordAdds } from '../../src/submission/add-record';
 import { loadWork, Work } from '../../src/submission/work';
 import { execute, select } from '../support/database';
@@ -142,6 +143,51 @@ describe('an instruction that is built again while others of its run are submitt
     expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
   });
 
+  const FEW_READS = { BANK_LAG_BOUND_MS: '20000', BANK_CUT_OFF: '16:00' };
+
+  it('stays asked about once it is released where an add was answered otherwise, in words that are true then', async () => {
+    const otherwise = () =>
+      payroll.fault({ operation: 'add', kind: 'echo-corrupted', field: 'iban', nth: 1 });
+    const id = await hindered(otherwise, { settings: FEW_READS });
+    const before = await asked(await payroll.askedAbout(id, 'ECHO_MISMATCH'));
+    expect(before.certain).toMatch(/^Nothing of the instruction is submitted before a read/);
+    const isSent = ({ status }: Shown) => ['SUBMITTED', 'CLOSED'].includes(status);
+    await eventually(async () => (await instructions(id)).some(isSent), 20_000);
+    const run = payroll.path(`/pay-runs/${id}`);
+    expect((await payroll.as('operator').post(`${run}/stop`, { reason: 'a second look' })).status).toBe(200);
+    passCutOff();
+    await payroll.askedAbout(id, 'STALE_DATE');
+    const after = await asked(await payroll.askedAbout(id, 'ECHO_MISMATCH'));
+    expect(after.happened).toBe(before.happened);
+    expect(after.certain).toMatch(/we did not submit this instruction, and it is never submitted any more/);
+    expect((await payroll.as('second').post(`${run}/resume`, { reason: 'looked' })).status).toBe(200);
+    await payroll.until(id, ['PARTLY_SETTLED'], 30_000);
+  });
+
+  it.each([
+    ['holds a payment nobody sent', 'FOREIGN_RECORD', { what: 'foreign' }],
+    ['differs', 'ECHO_MISMATCH', { what: 'changed', field: 'iban' }],
+  ] as const)('is asked about where the read at its release shows that it %s', async (_, kind, wrong) => {
+    const later = () => payroll.fault({ operation: 'add', kind: '422', nth: 2 });
+    const variants = {
+      linkReads: 'allowed',
+      enforceControlTotals: false,
+      listingLagMs: 0,
+      omitFromLists: [],
+    } as const;
+    const id = await hindered(later, { settings: FEW_READS, sandbox: { variants } });
+    await payroll.askedAbout(id, 'ROW_REFUSED_IN_MID_RUN');
+    for (const operation of ['listInstructionPaymentTransactions', 'listPaymentTransactions'])
+      await payroll.fault({ operation, kind: 'list-wrong', every: 1, ...wrong });
+    passCutOff();
+    await payroll.askedAbout(id, 'STALE_DATE');
+    await payroll.clearFaults();
+    const told = (await payroll.attention()).filter((one) => one.kind === kind);
+    const before = told.find(({ happened }) => happened.includes(' otherwise than it was approved: '))!;
+    const { certain } = await asked(payroll.path(`/attention/${before.id}`));
+    expect(certain).toMatch(/it is never submitted any more\. Its STALE_DATE says what can pay its rows\.$/);
+  });
+
   it('is not asked about any more once it is released, also while its run goes on', async () => {
     const id = await hindered(() => payroll.fault({ operation: 'add', kind: '422', nth: 1 }));
     const path = await payroll.askedAbout(id, 'ROW_REFUSED_IN_MID_RUN');
@@ -172,7 +218,9 @@ describe('a refusal that was recorded late', () => {
     const work = await database.inEmployer(given!.employer_id, (tx) => loadWork(tx, given!.id));
     expect((await decide(path, 'TRY_AGAIN')).status).toBe(200);
     await payroll.until(id, ['SETTLED'], 20_000);
-    await database.inEmployer(given!.employer_id, (tx) => recordAdds(tx, work!, 99, [refusal(work!)]));
+    await database.inEmployer(given!.employer_id, (tx) =>
+      recordAdds(tx, personal(), work!, 99, [refusal(work!)]),
+    );
     expect(await kinds()).toEqual([]);
   });
 
@@ -189,7 +237,7 @@ describe('a refusal that was recorded late', () => {
     const database = payroll.services[0]!.app.get(Database);
     await database.inEmployer(given!.employer_id, async (tx) => {
       const work = await loadWork(tx, given!.id);
-      await recordAdds(tx, work!, 99, [refusal(work!, given!.payment_id)]);
+      await recordAdds(tx, personal(), work!, 99, [refusal(work!, given!.payment_id)]);
     });
     expect(await kinds()).toEqual(['ROW_REFUSED_BY_BANK']);
     await payroll.wakeAll();
@@ -198,11 +246,12 @@ describe('a refusal that was recorded late', () => {
     expect(told).toEqual([{ kind: 'ROW_REFUSED_BY_BANK', resolution: 'its instruction is built again' }]);
   });
 
+  const personal = () => payroll.services[0]!.app.get(PersonalData);
   const refusal = ({ planned }: Work, paymentId = planned.id) =>
     ({
       row: { rowNo: planned.rowCount, paymentId },
       outcome: { kind: 'no', reason: 'invalid' },
-    }) as unknown as Parameters<typeof recordAdds>[3][number];
+    }) as unknown as Parameters<typeof recordAdds>[4][number];
 });
 
 describe('a refused initiation that goes on by itself', () => {
@@ -283,7 +332,7 @@ describe('an instruction that differs from what was approved', () => {
       await payroll.until(id, ['SETTLED'], 20_000);
       expect(await kinds()).toContain('ECHO_MISMATCH');
       const { happened, certain } = await asked(path);
-      expect(happened).toMatch(new RegExp(`row \\d differs in ${field}\\.$`));
+      expect(happened).toMatch(new RegExp(`row \\d differs in ${field} [(]reading ${field} \\w+[)]\\.$`));
       expect(certain).toMatch(/It is built again, unless its run has ended or it was built too often\.$/);
       expect((await payroll.run(id)).stopped).toBeNull();
       for (const open of await payroll.attention())
@@ -291,6 +340,31 @@ describe('an instruction that differs from what was approved', () => {
       expect(await kinds()).toEqual([]);
     },
   );
+
+  it('names every row of which the bank answers the add otherwise', async () => {
+    payroll = await Payroll.start({ settings: { BANK_LAG_BOUND_MS: '20000' } });
+    await payroll.fault({ operation: 'add', kind: 'echo-corrupted', field: 'iban', every: 1, times: 2 });
+    const id = await payroll.paid(payFile(payRows(3)));
+    const { happened } = await asked(await payroll.askedAbout(id, 'ECHO_MISMATCH'));
+    expect(new Set(happened.match(/row \d/g)).size).toBe(2);
+  });
+
+  it('by payments nobody sent, in each of its attempts, is asked about with all of these', async () => {
+    const variants = { linkReads: 'allowed', omitFromLists: [] } as const;
+    payroll = await Payroll.start({ settings: { REBUILD_LIMIT: '2' }, sandbox: { variants } });
+    const operation = 'listInstructionPaymentTransactions';
+    await payroll.fault({ operation, kind: 'list-wrong', what: 'foreign', every: 1 });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.askedAbout(id, 'REBUILD_LIMIT');
+    const { askBank, happened } = await asked(await payroll.askedAbout(id, 'FOREIGN_RECORD'));
+    const ids = await select<{ id: string }>(
+      payroll.database.superuserUrl,
+      `SELECT bank_instruction_id AS id FROM instruction WHERE status = 'ABANDONED' ORDER BY attempt`,
+    );
+    expect(ids).toHaveLength(3);
+    expect(askBank).toContain(`customer instruction ${ids.map((one) => one.id).join(', ')} come from`);
+    for (const one of ids) expect(happened).toContain(one.id);
+  });
 
   it('is one question of all its attempts, asked again only where it differs otherwise, and outlives its run', async () => {
     const variants = { linkReads: 'allowed', omitFromLists: [] } as const;
@@ -309,11 +383,11 @@ describe('an instruction that differs from what was approved', () => {
     };
     await payroll.askedAbout(id, 'REBUILD_LIMIT');
     expect(await differences()).toMatchObject([
-      { happened: expect.stringMatching(/: row \d differs in iban\.$/) },
+      { happened: expect.stringMatching(/: row \d differs in iban [(]reading iban \w+[)]\.$/) },
     ]);
     await builtAgain('amount');
     const path = await payroll.askedAbout(id, 'ECHO_MISMATCH');
-    expect((await asked(path)).happened).toMatch(/ differs in iban\. .* differs in amount\.$/);
+    expect((await asked(path)).happened).toMatch(/ differs in iban [^.]*\. .* differs in amount [^.]*\.$/);
     expect((await decide(path, 'RESUME')).status).toBe(200);
     await builtAgain('iban');
     await builtAgain('amount');
@@ -325,7 +399,7 @@ describe('an instruction that differs from what was approved', () => {
     );
     await payroll.until(id, ['CANCELLED'], 20_000);
     expect(await differences()).toMatchObject([
-      { happened: expect.stringMatching(/: row \d differs in currency\.$/) },
+      { happened: expect.stringMatching(/: row \d differs in currency [^.]*\.$/) },
     ]);
   });
 

@@ -1,5 +1,6 @@
 import { BankGateway } from '../../src/bank/gateway';
-import { execute } from '../support/database';
+import { execute, select } from '../support/database';
+import { eventually } from '../support/eventually';
 import { payFile, payRows } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
 
@@ -56,17 +57,32 @@ describe('a payment that the bank gives an id which is in the record as that of 
     expect(await payroll.attention()).toEqual([]);
   });
 
-  it('is asked about where the bank does so whenever it is built again, and nothing is submitted', async () => {
-    payroll = await Payroll.start({ settings: { REBUILD_LIMIT: '1' } });
-    anotherHasTheIdsOf(Infinity, true);
-    const id = await payroll.paid(payFile(payRows(1)));
-    const path = await payroll.askedAbout(id, 'REBUILD_LIMIT', 20_000);
-    const { happened } = (await payroll.as('operator').get(path)).data;
-    expect(happened).toMatch(
-      /the last because the bank gave a payment of it the id of another payment\. The bank answered row 1 [(]pay_\w+[)] with the id of another payment 2 times/,
-    );
-    expect((await payroll.calls()).submit ?? 0).toBe(0);
-  });
+  it.each([
+    ['answered', true],
+    ['not answered', false],
+  ])(
+    'is asked about where the bank does so whenever it is built again, its add %s, and nothing is submitted',
+    async (_, isAnswered) => {
+      payroll = await Payroll.start({ settings: { REBUILD_LIMIT: '1' } });
+      anotherHasTheIdsOf(Infinity, isAnswered);
+      const id = await payroll.paid(payFile(payRows(1)));
+      const path = await payroll.askedAbout(id, 'REBUILD_LIMIT', 20_000);
+      const { happened, askBank } = (await payroll.as('operator').get(path)).data;
+      expect(happened).toMatch(/the last because the bank gave a payment of it the id of another payment\./);
+      const given = await select<{ bank: string; id: string }>(
+        payroll.database.superuserUrl,
+        `SELECT i.bank_instruction_id AS bank, substring(b.add_doubt FROM 'the id (.*) of another') AS id
+         FROM bank_payment b JOIN instruction i ON i.id = b.instruction_id ORDER BY i.attempt DESC`,
+      );
+      expect(given).toHaveLength(2);
+      for (const { bank, id: given_ } of given) {
+        expect(happened).toMatch(new RegExp(`"${given_}" to row 1 [(]pay_\\w+[)] in ${bank}`));
+        expect(askBank).toContain(`"${given_}" in customer instruction ${bank} and in another instruction`);
+      }
+      expect(askBank).toMatch(/^Why did you give one payment id to two payments/);
+      expect((await payroll.calls()).submit ?? 0).toBe(0);
+    },
+  );
 
   it('is one and the same record where the bank answers two adds of an instruction with one id', async () => {
     payroll = await Payroll.start();
@@ -85,5 +101,45 @@ describe('a payment that the bank gives an id which is in the record as that of 
     const { data } = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/payments?limit=100`));
     const ids = (data.items as { bankPaymentId: string }[]).map(({ bankPaymentId }) => bankPaymentId);
     expect(new Set(ids).size).toBe(2);
+  });
+
+  it('is not taken over where somebody else submits it, unless the bank says so in writing: then its run ends at the cut-off', async () => {
+    let date: string;
+    const variants = { linkReads: 'allowed', enforceControlTotals: false, listingLagMs: 0 } as const;
+    ({ payroll, date } = await Payroll.startOnPayday({
+      rowsPerInstruction: 2,
+      sandbox: { variants },
+      settings: { BANK_LAG_BOUND_MS: '20000' },
+    }));
+    await payroll.stopPastTheGate();
+    const terms = { executionDate: date, submitAt: `${date}T10:00:00Z` };
+    const id = await payroll.paid(payFile(payRows(4)), terms);
+    await payroll.until(id, ['SUBMITTING'], 60_000);
+    const instructions = async () =>
+      (await payroll.run(id)).instructions as { status: string; bankInstructionId: string }[];
+    await payroll.deleteAtBank((await instructions())[1]!.bankInstructionId);
+    anotherHasTheIdsOf(1, true);
+    await payroll.letRunsGoOn();
+    const added = `SELECT FROM bank_payment b JOIN instruction i ON i.id = b.instruction_id
+      WHERE i.status = 'BUILDING' GROUP BY i.id HAVING count(*) = 2 AND bool_or(b.add_outcome = 'IN_DOUBT')`;
+    const { superuserUrl } = payroll.database;
+    await eventually(async () => (await select(superuserUrl, added)).length > 0, 60_000);
+    const building = (await instructions()).find(({ status }) => status === 'BUILDING');
+    await payroll.submitAtBank(building!.bankInstructionId);
+    const path = await payroll.askedAbout(id, 'UNRECORDED_SUBMIT', 60_000);
+    const proposal = { action: 'EXECUTED', reason: 'somebody was too quick in the portal' };
+    const refused = await payroll.decide(path, proposal);
+    expect([refused.status, refused.data.code]).toEqual([409, 'NOT_AS_APPROVED']);
+    expect(refused.data.detail).toMatch(/row \d with "\w+"/);
+    await payroll.as('operator').delete(`${path}/actions`);
+    const evidence = 'letter of the bank, 4711';
+    expect((await payroll.decide(path, { ...proposal, evidence })).status).toBe(200);
+    for (const { id: other } of (await payroll.attention()).filter(({ kind }) => kind === 'INVARIANT_BREACH'))
+      await payroll.decide(payroll.path(`/attention/${other}`), { action: 'RESUME', reason: 'we know' });
+    payroll.clock.set(new Date(`${date}T16:00:01Z`));
+    await payroll.until(id, ['PARTLY_SETTLED', 'FAILED'], 60_000);
+    const [stale] = (await payroll.attention()).filter(({ kind }) => kind === 'STALE_DATE');
+    expect(stale!.happened).toContain('no successor pays them');
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
   });
 });

@@ -1,5 +1,14 @@
 import fc from 'fast-check';
-import { ExpectedRow, judgeGroups, judgePayments, SeenPayment } from '../../src/pay-run/match';
+import { PersonalData } from '../../src/database/personal-data';
+import {
+  differencesIn,
+  ExpectedRow,
+  Fault,
+  judgeGroups,
+  Judgement,
+  judgePayments,
+  SeenPayment,
+} from '../../src/pay-run/match';
 import { judgeTotals } from '../../src/submission/decision';
 
 function row(n: number): ExpectedRow {
@@ -27,6 +36,9 @@ function seen(n: number, change: Partial<SeenPayment> = {}): SeenPayment {
 }
 
 const rows = [row(1), row(2), row(3)];
+const differing = (...faults: Fault[]) => ({ kind: 'different', faults });
+const personal = new PersonalData({ PAYRUN_HASH_KEY: 'a key of the tests, long enough to be one' });
+const wordsOf = (judged: Judgement) => (judged.kind === 'equal' ? [] : differencesIn(judged, personal));
 
 describe('a full read of an instruction against its rows', () => {
   it('is equal in any order, however IBANs are spaced, and with fields left out', () => {
@@ -53,7 +65,9 @@ describe('a full read of an instruction against its rows', () => {
     const shown = rows.map((_, index) => seen(index + 1, { ids: [`b${index + 1}`, `b${index}`] }));
     expect(judgePayments(crossed, shown)).toMatchObject({ kind: 'equal' });
     const stranger = seen(9, { bankPaymentId: 'b0', ids: ['b0'], messageId: undefined });
-    expect(judgePayments(crossed, [...shown, stranger])).toEqual({ kind: 'foreign', bankPaymentId: 'b0' });
+    expect(judgePayments(crossed, [...shown, stranger])).toEqual(
+      differing({ kind: 'foreign', bankPaymentId: 'b0' }),
+    );
   });
 
   it('names the rows that are missing', () => {
@@ -66,25 +80,24 @@ describe('a full read of an instruction against its rows', () => {
     ['iban', { iban: 'FR00' }],
     ['messageId', { messageId: 'm-9' }],
   ])('is different when the %s is another', (field, change) => {
-    expect(judgePayments(rows, [seen(1), seen(2, change), seen(3)])).toEqual({
-      kind: 'different',
-      rowNo: 2,
-      fields: [field],
-    });
+    const shown = seen(2, change);
+    expect(judgePayments(rows, [seen(1), shown, seen(3)])).toEqual(
+      differing({ kind: 'otherwise', rowNo: 2, fields: [field], shown }),
+    );
   });
 
   it('is different when a row whose add was answered is shown under another id, whatever message id it bears', () => {
     const moved = seen(2, { bankPaymentId: 'b9', ids: ['b9', 't2'] });
-    expect(judgePayments(rows, [seen(1), moved, seen(3)])).toEqual({
-      kind: 'different',
-      rowNo: 2,
-      fields: ['bankPaymentId'],
-    });
+    expect(judgePayments(rows, [seen(1), moved, seen(3)])).toEqual(
+      differing({ kind: 'otherwise', rowNo: 2, fields: ['bankPaymentId'], shown: moved }),
+    );
   });
 
   it('does not take one row seen twice for two rows', () => {
     const again = seen(1, { bankPaymentId: 'b9', ids: ['b9'] });
-    expect(judgePayments(rows, [seen(1), seen(2), seen(3), again])).toEqual({ kind: 'twice', rowNo: 1 });
+    expect(judgePayments(rows, [seen(1), seen(2), seen(3), again])).toEqual(
+      differing({ kind: 'twice', rowNo: 1 }),
+    );
   });
 
   it('does not call a payment without any mark a stranger while a row in doubt may be it', () => {
@@ -96,13 +109,38 @@ describe('a full read of an instruction against its rows', () => {
     });
     for (const change of [{ amountMinor: 999n }, { iban: 'FR00' }, { messageId: 'm-9' }]) {
       const judged = judgePayments([row(1), doubt], [seen(1), seen(2, { ...unmarked, ...change })]);
-      expect(judged.kind).toBe('foreign');
+      expect(judged).toEqual(differing({ kind: 'foreign', bankPaymentId: 'b9' }));
     }
   });
 
   it('tells of a payment that was never sent', () => {
     const strange = seen(9, { messageId: undefined });
-    expect(judgePayments(rows, [seen(1), strange])).toEqual({ kind: 'foreign', bankPaymentId: 'b9' });
+    expect(judgePayments(rows, [seen(1), strange])).toEqual(
+      differing({ kind: 'foreign', bankPaymentId: 'b9' }),
+    );
+  });
+
+  it('tells of all that differs, also beside what may be a row in doubt', () => {
+    const doubt = { ...row(2), bankIds: [] as const };
+    const unmarked = seen(2, { bankPaymentId: 'b8', messageId: undefined });
+    const others = [seen(1, { iban: 'FR00' }), seen(3, { amountMinor: 1n }), seen(9, { messageId: 'm-9' })];
+    const judged = judgePayments([row(1), doubt, row(3)], [unmarked, ...others, ...others]);
+    expect(judged).toMatchObject({ kind: 'different', faults: { length: 3 } });
+    expect(wordsOf(judged)).toEqual([
+      'a payment is there that was never sent ("b9")',
+      expect.stringMatching(/^row 1 differs in iban [(]reading iban \w{8}[)]$/),
+      expect.stringMatching(/^row 3 differs in amount [(]reading amount \w{8}[)]$/),
+    ]);
+  });
+
+  it('tells one difference of a row from another, of what was approved of it, and holds nothing of a person', () => {
+    const shown = (change: Partial<SeenPayment>) => wordsOf(judgePayments(rows, [seen(1, change)])).join();
+    expect(shown({ iban: 'FR00' })).toBe(shown({ iban: 'fr 00' }));
+    expect(shown({ iban: 'FR00' })).not.toBe(shown({ iban: 'FR01' }));
+    expect(shown({ amountMinor: 1n })).not.toBe(shown({ amountMinor: 2n }));
+    expect(shown({ iban: 'FR00' })).not.toContain('FR00');
+    // Each attempt has a message id of its own.
+    expect(shown({ messageId: 'm-8' })).toBe('row 1 differs in messageId');
   });
 });
 

@@ -125,6 +125,38 @@ it('tells of one that is stopped while it is submitted, what is certain of it, u
   expect(await certain()).toEqual([]);
 });
 
+it.each([[false], [true]])(
+  'tells anew where more of it is left to be sent, as submits of it provably never left: acknowledged before %s',
+  async (isAcknowledged) => {
+    await moved('BUILDING', 'VERIFIED', 'SUBMITTING');
+    await execute(
+      store.superuserUrl,
+      `SET session_replication_role = replica;
+       INSERT INTO planned_instruction (employer_id, id, pay_run_id, run_version, ordinal, first_row, last_row, row_count, total_minor, row_hash)
+         SELECT employer_id, gen_random_uuid(), id, run_version, n, n, n, 1, 100 * n, decode(repeat('00', 32), 'hex') FROM pay_run, generate_series(1, 3) AS n;
+       INSERT INTO instruction (employer_id, id, pay_run_id, planned_instruction_id, attempt, status)
+         SELECT employer_id, gen_random_uuid(), pay_run_id, id, 1, CASE ordinal WHEN 1 THEN 'VERIFIED' ELSE 'SUBMIT_INTENT' END
+         FROM planned_instruction`,
+    );
+    await stopped('a look');
+    const left = async () => {
+      await look();
+      return query(
+        `SELECT payments, amount_minor FROM attention WHERE kind = 'DUE_BUT_STOPPED' AND resolved_at IS NULL`,
+      );
+    };
+    expect(await left()).toEqual([{ payments: 1, amount_minor: '100' }]);
+    if (isAcknowledged) await acknowledged();
+    await execute(
+      store.superuserUrl,
+      `SET session_replication_role = replica; UPDATE instruction SET status = 'VERIFIED'`,
+    );
+    for (let n = 0; n < 2; n += 1) expect(await left()).toEqual([{ payments: 3, amount_minor: '600' }]);
+    await acknowledged();
+    expect(await left()).toEqual([]);
+  },
+);
+
 it('tells at once of a run without a time of its own, which is due since its approval', async () => {
   await execute(store.superuserUrl, 'UPDATE pay_run SET submit_at = NULL');
   await breachOfAnother();

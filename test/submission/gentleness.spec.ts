@@ -77,11 +77,17 @@ describe('how gently an instruction is filled', () => {
     expect(await steps(run)).toEqual([3, 2, 2]);
   });
 
-  it('as fast as ever where the others were given up with no add in doubt, are answered with what cannot be read, or were built before the run was amended', async () => {
+  it('as fast as ever where the others were given up with no add in doubt, are answered with what cannot be read or has the id of another payment, or were built before the run was amended', async () => {
     const { run, atBank } = await building();
     await failed(atBank, 1, 0, null);
     expect(await steps(run)).toEqual([0, 0, 0]);
     await inDoubt(atBank, 3, ROWS, 'status 200 (not as it must be)');
+    expect(await steps(run)).toEqual([0, 0, 0]);
+    await office.tamper(
+      `UPDATE bank_payment b SET add_doubt = 'the id 4711 of another payment' FROM instruction i
+       WHERE i.id = b.instruction_id AND i.pay_run_id = $1 AND b.add_doubt LIKE 'status 2%'`,
+      [run.id],
+    );
     expect(await steps(run)).toEqual([0, 0, 0]);
     await failed(atBank, 2, ROWS, 'status 503');
     expect(await steps(run)).toEqual([1, 1, 1]);

@@ -335,7 +335,8 @@ describe('what an unsubmitted instruction announces when it is read back', () =>
     ['executionDate', { executionDate: '2026-11-30' }],
     ['executionDate', { executionDate: '2026-12-09' }],
   ])('is different where the bank shows another %s', async (field, shown) => {
-    expect(await readAs(shown)).toEqual({ kind: 'different', why: `it differs in ${field}` });
+    const why = `it differs in ${field}`;
+    expect(await readAs(shown)).toEqual({ kind: 'different', why, named: [why], isForeign: false });
   });
 });
 
