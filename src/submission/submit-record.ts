@@ -62,6 +62,8 @@ export async function refusesOurAccess(tx: EmployerTransaction, outcome: Outcome
           WHERE y.employer_id = $1 AND y.operation = 'submit' AND y.outcome = 'YES'),
          (SELECT max(s.attempted_at) FROM submit_attempt s
           WHERE s.employer_id = $1 AND s.outcome = 'EXECUTED')), '-infinity')
+       AND NOT EXISTS (SELECT FROM submit_attempt s WHERE s.employer_id = $1 AND s.instruction_id = c.instruction_id
+         AND s.outcome = 'EXECUTED')
      LIMIT 2`,
     [tx.employerId, answered(401)],
   );

@@ -33,7 +33,7 @@ describe('two submits that are turned away with a 401', () => {
       await sql(
         `INSERT INTO bank_call (employer_id, id, operation, instruction_id, target, body_hash, attempt, epoch)
          VALUES ($1, $2, 'submit', $3, '/submit', '', 1, 0)`,
-        [employer, call, instruction[0]],
+        [employer, call, instruction[call === CALLS[0] ? 0 : 1]],
       );
     }
   });
@@ -50,11 +50,16 @@ describe('two submits that are turned away with a 401', () => {
     expect([earlier, await later]).toEqual([false, true]);
   });
 
-  it('do not where one sent between them was executed, by whatever evidence', async () => {
+  it.each([
+    ['one sent between them was', 'clock_timestamp()'],
+    ['the first was itself', `clock_timestamp() - interval '1 hour'`],
+  ])('do not where %s executed, by whatever evidence', async (_which, at) => {
     const [first, second] = CALLS as [string, string];
     expect(await inEmployer((tx) => turnedAway(tx, first))).toBe(false);
     await sql(`SET session_replication_role = replica;
-      UPDATE submit_attempt SET outcome = 'EXECUTED', attempted_at = clock_timestamp()`);
+      UPDATE submit_attempt SET outcome = 'EXECUTED', attempted_at = ${at};
+      UPDATE bank_call SET instruction_id = (SELECT instruction_id FROM submit_attempt WHERE employer_id = '${employer}' LIMIT 1)
+      WHERE id = '${first}'`);
     expect(await inEmployer((tx) => turnedAway(tx, second))).toBe(false);
   });
 });
