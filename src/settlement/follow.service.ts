@@ -33,7 +33,7 @@ import { contradictedForMs } from './follow.store';
 import { Followed, loadFollowed } from './followed';
 import { Follower, type Step } from './follower';
 import { nextLookMs, watchOf } from './looks';
-import { UNREADABLE, UNRECORDABLE } from './status-alarms';
+import { IN_ANOTHER_UNIT, UNREADABLE, UNRECORDABLE } from './status-alarms';
 import { TombstoneWatch } from './tombstone-watch';
 
 /** Instructions followed at once by one process; they share sweeps of the bank's general listing. */
@@ -47,10 +47,6 @@ const TRY_AGAIN_MS = 5_000;
 
 /** What is said of what ended where a defect of ours lasts. */
 const UNRECORDED = { message: 'what the bank shows of it cannot be recorded' };
-
-/** What is said of what was submitted while nothing of it is read, for it would be in another unit. */
-const IN_ANOTHER_UNIT =
-  'Nothing of it is read at present, since BANK_AMOUNT_UNIT is not what its account was checked under.';
 
 /** What clears the drift: with one that lasts, no read succeeds. */
 const READ_AGAIN = 'a later read followed the interface';

@@ -26,12 +26,17 @@ export async function tellOfDates(
   const differs = differenceOf(read, run.executionDate);
   if (differs === undefined) return;
   const about = { ...aboutInstruction(instruction, planned), subjectId: run.id };
-  const certain = (await isTakenOver(tx, instruction)) ? TAKEN_OVER : undefined;
-  await raiseUndecided(tx, { kind: 'DATE_DIFFERS', ...about, ...differs, certain });
+  const words = (await isTakenOver(tx, instruction)) ? TAKEN_OVER : differs;
+  await raiseUndecided(tx, { kind: 'DATE_DIFFERS', ...about, ...differs, ...words });
 }
 
-const TAKEN_OVER =
-  'Its submit was not in the record, and was taken over as the bank shows it: with which date it was submitted is not known. It is never sent again, and nothing is held back.';
+const WHEN_PAID = 'On which day is our account debited, and on which is each payee paid?';
+
+const TAKEN_OVER = {
+  certain:
+    'Its submit was not in the record, and was taken over as the bank shows it: with which date it was submitted is not known. It is never sent again, and nothing is held back.',
+  askBank: `With which execution date was customer instruction {ref} submitted, and by whom? ${WHEN_PAID}`,
+};
 
 /** Whether somebody else submitted it, or a restored database had forgotten that it was. */
 async function isTakenOver(
@@ -46,8 +51,7 @@ async function isTakenOver(
   return taken.length > 0;
 }
 
-const WHY_EARLY =
-  'Why were payments of customer instruction {ref} settled before the execution date it was sent with? On which day is our account debited, and on which is each payee paid?';
+const WHY_EARLY = `Why were payments of customer instruction {ref} settled before the execution date it was sent with? ${WHEN_PAID}`;
 
 /** In words, and what the bank is asked where that is not what the kind asks. */
 function differenceOf(

@@ -27,6 +27,8 @@ interface Lately {
 /** What keeps an instruction from being read, or what is read of it from being recorded. */
 export const UNREADABLE = 'Nothing can be read from the bank at present.';
 export const UNRECORDABLE = 'What the bank shows of them cannot be recorded.';
+export const IN_ANOTHER_UNIT =
+  'Nothing of it is read at present, since BANK_AMOUNT_UNIT is not what its account was checked under.';
 
 /** What the next documented status clears by itself. */
 const PASSING = ['UNKNOWN_STATUS', 'BANK_ACTION_REQUIRED'] as const;
@@ -80,7 +82,7 @@ export async function tellOfStatuses(
 }
 
 function saysUnread(happened = ''): boolean {
-  return [UNREADABLE, UNRECORDABLE].some((sentence) => happened.endsWith(sentence));
+  return [UNREADABLE, UNRECORDABLE, IN_ANOTHER_UNIT].some((sentence) => happened.endsWith(sentence));
 }
 
 /** The groups that a kind asks about: those whose status says so, and, once overdue, those that only got so far. */

@@ -435,9 +435,10 @@ describe('two people who are asked about a submit by somebody else', () => {
     showsInstructions(payroll.services[0]!.app.get(BankReads), () => ({ executionDate }));
     expect((await decided(asked, 'EXECUTED', 'letter of the bank, 4711')).status).toBe(200);
     const path = await payroll.askedAbout(id, 'DATE_DIFFERS');
-    const { certain } = (await payroll.as('operator').get(path)).data;
+    const { certain, askBank } = (await payroll.as('operator').get(path)).data;
     expect(certain).not.toContain('with the date that was approved');
     expect(certain).toContain('Its submit was not in the record');
+    expect(askBank).toMatch(/^With which execution date was customer instruction \d+ submitted/);
   });
 
   it('have nothing taken over that is more than was approved, unless the bank says so in writing', async () => {

@@ -4,7 +4,12 @@ import { actionsFor } from '../../src/pay-run/attention-words';
 import { Instruction } from '../../src/pay-run/instruction.entity';
 import { tellOfUnseen } from '../../src/settlement/follow-alarms';
 import { FollowedPayment } from '../../src/settlement/follow-plan';
-import { tellOfShownAfterEnd, tellOfStatuses } from '../../src/settlement/status-alarms';
+import {
+  IN_ANOTHER_UNIT,
+  tellOfShownAfterEnd,
+  tellOfStatuses,
+  UNRECORDABLE,
+} from '../../src/settlement/status-alarms';
 import { APPROVER, idsOf, PREPARER } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
 import { execute, select } from '../support/database';
@@ -220,20 +225,23 @@ describe('payments that are not final two banking days after the execution date'
     ]);
   });
 
-  it('are not said to be so any more once the bank can be read', async () => {
-    const late = '1 payment is not final two banking days after the execution date.';
-    await look([exchanged(1), unseen(2)], UNREAD);
-    await look([exchanged(1), unseen(2)]);
-    expect(await asked()).toEqual([
-      ['ROW_UNSEEN', 1, late],
-      ['UNKNOWN_STATUS', 1, expect.not.stringContaining(UNREAD) as string],
-    ]);
-    await look([exchanged(1), unseen(2)], UNREAD);
-    expect(await asked()).toEqual([
-      ['ROW_UNSEEN', 1, late],
-      ['UNKNOWN_STATUS', 1, expect.not.stringContaining(UNREAD) as string],
-    ]);
-  });
+  it.each([UNREAD, UNRECORDABLE, IN_ANOTHER_UNIT])(
+    'are not said to be so any more once the bank can be read: %s',
+    async (why) => {
+      const late = '1 payment is not final two banking days after the execution date.';
+      await look([exchanged(1), unseen(2)], why);
+      await look([exchanged(1), unseen(2)]);
+      expect(await asked()).toEqual([
+        ['ROW_UNSEEN', 1, late],
+        ['UNKNOWN_STATUS', 1, expect.not.stringContaining(why) as string],
+      ]);
+      await look([exchanged(1), unseen(2)], why);
+      expect(await asked()).toEqual([
+        ['ROW_UNSEEN', 1, late],
+        ['UNKNOWN_STATUS', 1, expect.not.stringContaining(why) as string],
+      ]);
+    },
+  );
 
   it('are not asked about again once the bank can be read, where that is decided', async () => {
     await look([unseen(1)], UNREAD);
