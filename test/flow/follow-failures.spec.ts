@@ -582,6 +582,32 @@ describe('a submitted instruction that the bank hides', () => {
     expect(asked!.happened).not.toMatch(/answered/);
   });
 
+  it.each([
+    ['while it is built', 'BUILDING', undefined],
+    ['at its gate', 'VERIFIED', 'getAccount'],
+  ])(
+    'stops nobody where nothing of it is submitted yet, and waits for its account since a probe found no read allowed: %s',
+    async (_, status, held) => {
+      payroll = await Payroll.start({ settings: { BANK_LAG_BOUND_MS: held ? '0' : '20000' } });
+      if (held) await payroll.fault({ operation: held, kind: '500-before', every: 1 });
+      const id = await payroll.paid(payFile(payRows(3)));
+      await payroll.until(id, [status], 20_000);
+      await payroll.letsRead('BALANCE');
+      await payroll.clearFaults();
+      await eventually(async () => {
+        await payroll.wakeAll();
+        return (await kinds()).length > 0;
+      }, 20_000);
+      expect(await kinds()).toEqual(['ACCOUNT_UNUSABLE']);
+      const [asked] = await payroll.attention();
+      expect(asked!.happened).toMatch(/no read of its payments at the bank was found/);
+      expect(await stopped()).toBeNull();
+      await payroll.letsRead('BALANCE', 'INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST');
+      await payroll.until(id, ['FOLLOWING', 'SETTLED'], 40_000);
+      await eventually(async () => (await kinds()).length === 0, 5_000);
+    },
+  );
+
   it.each(['403', '404'])('is read by the configured delays (%s)', async (kind) => {
     await following({ settings: { FOLLOW_DELAYS_MS: '50,7200000', FOLLOW_STEP_MS: '1' } });
     await hide(everyRead, kind);
