@@ -76,11 +76,16 @@ async function raiseWaiting(
 
 const NOT_FOLLOWED = ' is not followed at present: ';
 
-/** Tells people once, of an account, that nothing that was submitted from it is read: amounts would be read in another unit. */
+/**
+ * Tells people once, of an account, that nothing that was submitted from it is read: amounts would be read in another unit.
+ * @param since moments before which what was decided of it says nothing of this
+ */
 export async function raiseNotFollowed(
   tx: EmployerTransaction,
   { id, unitConfirmedAt }: EmployerAccount,
+  since: readonly (Date | null)[],
 ): Promise<void> {
+  const moments = [unitConfirmedAt, ...since].map((moment) => moment?.getTime() ?? 0);
   const alarm = {
     kind: 'ACCOUNT_UNUSABLE',
     subjectId: id,
@@ -88,7 +93,7 @@ export async function raiseNotFollowed(
     certain:
       'What was submitted is not sent again, and the bank goes on with it. Until the setting is right again nobody sees what becomes of it, or whether money of it comes back; it is followed by itself from then on.',
     askBank: NOTHING_TO_ASK,
-    since: unitConfirmedAt,
+    since: new Date(Math.max(...moments)),
   } as const;
   await raiseNaming(tx, alarm, [NOT_FOLLOWED]);
 }
