@@ -5,7 +5,7 @@ import { EmployerAccount } from '../employer/employer.entity';
 import { ASK_BANK, notReady, type NotReady, OTHER_UNIT } from '../employer/readiness';
 import { showId } from '../http/prefixed-id';
 import { approvedVersion } from './approval';
-import { raiseNaming } from './attention.store';
+import { clear, openText, raiseNaming } from './attention.store';
 import { ATTENTION_WORDS, NOTHING_TO_ASK } from './attention-words';
 import { PayRun } from './pay-run.entity';
 
@@ -71,6 +71,10 @@ async function raiseWaiting(
     payments: run.rowCount,
     amountMinor: run.totalMinor,
   } as const;
+  const open = await openText(tx, alarm);
+  // A reason that ended is told no more, nor is the bank asked about it.
+  if (open !== undefined && open !== alarm.happened)
+    await clear(tx, [alarm.kind], run.id, 'it waits for something else now: told anew');
   await raiseNaming(tx, alarm, [version, ...details], until);
 }
 
