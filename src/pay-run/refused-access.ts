@@ -67,7 +67,9 @@ async function hiddenBeside(
   return {
     kind: 'CREDENTIALS',
     subjectId: tx.employerId,
-    bankReference: alarms.at(-1)?.bankReference,
+    // The first keeps what is open about it.
+    payRunId: alarms[0]?.payRunId,
+    bankReference: [...new Set(alarms.map(({ bankReference }) => bankReference))].join(', '),
     happened,
     payments: alarms.reduce((sum, { payments = 0 }) => sum + payments, 0),
     amountMinor: sumMinor(alarms.map(({ amountMinor = 0n }) => amountMinor)),

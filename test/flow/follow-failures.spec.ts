@@ -522,6 +522,14 @@ describe('a submitted instruction that the bank hides', () => {
     const first = await following();
     const second = await payroll.paid(payFile(payRows(3, 11)));
     await payroll.until(second, ['FOLLOWING'], 20_000);
+    const other = '01980000-0000-7000-8000-000000001003';
+    await execute(
+      payroll.database.superuserUrl,
+      `SET session_replication_role = replica;
+       INSERT INTO employer_account SELECT (jsonb_populate_record(a, jsonb_build_object(
+         'id', '${other}', 'bank_account_id', '1003', 'iban_hash', '\\x' || repeat('01', 32)))).* FROM employer_account a;
+       UPDATE pay_run SET account_id = '${other}' WHERE replace(id::text, '-', '') = '${second.slice(4)}'`,
+    );
     await hide(everyRead, '403');
     const told = async () => (await payroll.attention()).filter(({ kind }) => kind === 'CREDENTIALS');
     const isTold = async () =>
@@ -531,6 +539,9 @@ describe('a submitted instruction that the bank hides', () => {
     await eventually(isTold, 5_000);
     const [asked] = await told();
     expect((await payroll.as('operator').get(payroll.path(`/attention/${asked!.id}`))).data.payments).toBe(6);
+    expect(asked!.askBank).toMatch(/1002, 1003|1003, 1002/);
+    const open = await Promise.all([first, second].map((id) => payroll.run(id)));
+    expect(open.map(({ openAttentions }) => openAttentions as number).sort()).toEqual([0, 1]);
     const reason = 'the bank refuses these, and shows all others';
     const path = payroll.path(`/attention/${asked!.id}`);
     expect((await payroll.decide(path, { action: 'RESUME', reason })).status).toBe(200);
