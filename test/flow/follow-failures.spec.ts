@@ -591,6 +591,14 @@ describe('a submitted instruction that the bank hides', () => {
     const [asked] = await payroll.attention();
     expect(asked!.happened).toMatch(/no read of its payments was found .* probe it again\.$/);
     expect(asked!.happened).not.toMatch(/answered/);
+    const path = payroll.path(`/attention/${asked!.id}`);
+    expect((await payroll.decide(path, { action: 'RESUME', reason: 'it is probed again' })).status).toBe(200);
+    await hide(everyRead, '403');
+    await payroll.letsRead('BALANCE', 'INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST');
+    await payroll.wakeAll();
+    await payroll.askedAbout(id, 'CREDENTIALS', 15_000);
+    expect((await payroll.attention())[0]!.happened).toMatch(/answered 403/);
+    expect(await stopped()).toMatchObject({ reason: 'CREDENTIALS' });
   });
 
   it.each([
