@@ -20,6 +20,7 @@ import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { amend, insteadOf, Proposal } from './amendment';
 import { approve, Seen, standingApprovals, voidApprovals } from './approval';
+import { clear } from './attention.store';
 import { cancelRun } from './cancellation';
 import { assertExecutionDate, assertSubmitInTime } from './execution-date';
 import { Actor } from './history';
@@ -91,6 +92,7 @@ export class PayRunCommands {
       if (approvals.length === 0)
         throw new DomainError('NO_STANDING_APPROVAL', 'There is no approval to void.');
       await voidApprovals(tx, run, actorOf(command), reason);
+      await clear(tx, ['ACCOUNT_UNUSABLE'], run.id, 'its approvals were taken back');
       return { runVersion, approvals: approvals.length, reason };
     });
   }

@@ -24,8 +24,8 @@ export async function accessRefused(
 const HIDDEN = 'The bank refuses to show what became of submitted payments of ';
 
 /**
- * The bank refuses to show what a run has submitted, at every read as long as it lasts: as above, unless it is decided. All
- * such runs are one question, told anew while it is open, so that who resumes has read of each.
+ * The bank refuses to show what a run has submitted, at every read as long as it lasts: as above, unless it is decided of
+ * that refusal. All such runs are one question, told anew while it is open, so that who resumes has read of each.
  */
 export async function hiddenFromUs(
   tx: EmployerTransaction,
@@ -35,10 +35,10 @@ export async function hiddenFromUs(
 ): Promise<void> {
   const asked = { kind: 'CREDENTIALS', subjectId: tx.employerId, happened: HIDDEN } as const;
   const words = [HIDDEN, showId('run', run.id)];
-  if (await isDecided(tx, asked, words)) return;
+  if (await isDecided(tx, asked, [...words, refusal])) return;
   await awaitTurnOfEmployer(tx);
   // Two people may have decided it while this waited for its turn.
-  if (await isDecided(tx, asked, words)) return;
+  if (await isDecided(tx, asked, [...words, refusal])) return;
   await stopEmployer(tx, 'CREDENTIALS');
   const open = await openText(tx, asked);
   if (words.every((word) => open?.includes(word))) return;
@@ -67,7 +67,9 @@ async function hiddenBeside(
   return {
     kind: 'CREDENTIALS',
     subjectId: tx.employerId,
-    bankReference: alarms.at(-1)?.bankReference,
+    // The first keeps what is open about it.
+    payRunId: alarms[0]?.payRunId,
+    bankReference: [...new Set(alarms.map(({ bankReference }) => bankReference))].join(', '),
     happened,
     payments: alarms.reduce((sum, { payments = 0 }) => sum + payments, 0),
     amountMinor: sumMinor(alarms.map(({ amountMinor = 0n }) => amountMinor)),

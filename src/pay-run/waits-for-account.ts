@@ -5,7 +5,7 @@ import { EmployerAccount } from '../employer/employer.entity';
 import { ASK_BANK, notReady, type NotReady, OTHER_UNIT } from '../employer/readiness';
 import { showId } from '../http/prefixed-id';
 import { approvedVersion } from './approval';
-import { raiseNaming } from './attention.store';
+import { clear, openText, raiseNaming } from './attention.store';
 import { ATTENTION_WORDS, NOTHING_TO_ASK } from './attention-words';
 import { PayRun } from './pay-run.entity';
 
@@ -71,16 +71,25 @@ async function raiseWaiting(
     payments: run.rowCount,
     amountMinor: run.totalMinor,
   } as const;
+  const open = await openText(tx, alarm);
+  // A reason that ended is told no more, nor is the bank asked about it.
+  if (open !== undefined && open !== alarm.happened)
+    await clear(tx, [alarm.kind], run.id, 'it waits for something else now: told anew');
   await raiseNaming(tx, alarm, [version, ...details], until);
 }
 
 const NOT_FOLLOWED = ' is not followed at present: ';
 
-/** Tells people once, of an account, that nothing that was submitted from it is read: amounts would be read in another unit. */
+/**
+ * Tells people once, of an account, that nothing that was submitted from it is read: amounts would be read in another unit.
+ * @param since moments before which what was decided of it says nothing of this
+ */
 export async function raiseNotFollowed(
   tx: EmployerTransaction,
   { id, unitConfirmedAt }: EmployerAccount,
+  since: readonly (Date | null)[],
 ): Promise<void> {
+  const moments = [unitConfirmedAt, ...since].map((moment) => moment?.getTime() ?? 0);
   const alarm = {
     kind: 'ACCOUNT_UNUSABLE',
     subjectId: id,
@@ -88,7 +97,7 @@ export async function raiseNotFollowed(
     certain:
       'What was submitted is not sent again, and the bank goes on with it. Until the setting is right again nobody sees what becomes of it, or whether money of it comes back; it is followed by itself from then on.',
     askBank: NOTHING_TO_ASK,
-    since: unitConfirmedAt,
+    since: new Date(Math.max(...moments)),
   } as const;
   await raiseNaming(tx, alarm, [NOT_FOLLOWED]);
 }

@@ -22,6 +22,7 @@ import { DAY_MS } from '../domain/durations';
 import { InstructionStatus } from '../domain/instruction';
 import { aboutInstruction, clear, raiseUndecided } from '../pay-run/attention.store';
 import { lastMovedAt } from '../pay-run/history';
+import type { EmployerAccount } from '../employer/employer.entity';
 import { isOfAnotherUnit } from '../employer/readiness';
 import { Instruction } from '../pay-run/instruction.entity';
 import type { PayRun } from '../pay-run/pay-run.entity';
@@ -47,6 +48,9 @@ const TRY_AGAIN_MS = 5_000;
 
 /** What is said of what ended where a defect of ours lasts. */
 const UNRECORDED = { message: 'what the bank shows of it cannot be recorded' };
+
+/** What is missing of what is open while it would be read in another unit. */
+const UNIT = 'its unit';
 
 /** What clears the drift: with one that lasts, no read succeeds. */
 const READ_AGAIN = 'a later read followed the interface';
@@ -116,6 +120,7 @@ export class FollowService {
       }
       const nextMs = await this.database.inEmployer(employerId, async (tx) => {
         await fence(tx, claim);
+        isThere(tx, claim, UNIT);
         await this.tellOfFailure(tx, claim, followed, error);
         return this.nextReadMs(tx, followed.instruction, followed.run, begunMs);
       });
@@ -127,6 +132,7 @@ export class FollowService {
     }
     return this.database.inEmployer(employerId, async (tx) => {
       await fence(tx, claim);
+      isThere(tx, claim, UNIT);
       await this.tellOfRead(tx, claim, followed, read);
       if (read.lookSoon) return this.config.FOLLOW_DELAYS_MS.at(-1) ?? DAY_MS;
       const after = await readById(tx, Instruction, id);
@@ -173,10 +179,42 @@ export class FollowService {
   private async inAnotherUnit(claim: Claim, followed: Followed): Promise<WakeIn> {
     await this.database.inEmployer(claim.employerId, async (tx) => {
       await fence(tx, claim);
-      await raiseNotFollowed(tx, followed.account);
+      await this.tellOfUnit(tx, claim, followed);
       await this.follower.judgeUnread(tx, claim, followed, IN_ANOTHER_UNIT);
     });
     return DRIFT_PAUSE_MS;
+  }
+
+  /**
+   * Of what was submitted alone. What was read by the right unit again since it was decided, or submitted since, is asked
+   * about anew: the lease of what is open remembers since when it is not read.
+   */
+  private async tellOfUnit(
+    tx: EmployerTransaction,
+    claim: Claim,
+    { account, instruction }: Followed,
+  ): Promise<void> {
+    const { status, submittedAt } = instruction;
+    if (status !== 'SUBMITTED' && status !== 'CLOSED') return;
+    const unreadSince = status === 'SUBMITTED' ? await this.unreadSince(tx, claim, account) : null;
+    await raiseNotFollowed(tx, account, [submittedAt, unreadSince]);
+  }
+
+  /** Since when something of the account that is open is not read, for it would be in another unit. */
+  private async unreadSince(
+    tx: EmployerTransaction,
+    claim: Claim,
+    { id }: EmployerAccount,
+  ): Promise<Date | null> {
+    const [unread] = await tx.query<{ since: Date }>(
+      `SELECT coalesce(min(l.missing_since), clock_timestamp()) AS since FROM lease l
+       JOIN instruction i ON i.employer_id = l.employer_id AND i.id = l.subject_id
+       JOIN pay_run r ON r.employer_id = i.employer_id AND r.id = i.pay_run_id
+       WHERE l.employer_id = $1 AND l.kind = 'FOLLOW' AND l.missing = $2 AND i.status = 'SUBMITTED' AND r.account_id = $3`,
+      [tx.employerId, UNIT, id],
+    );
+    missingForMs(tx, claim, UNIT);
+    return unread?.since ?? null;
   }
 
   private async read(claim: Claim, followed: Followed): Promise<Read> {

@@ -5,6 +5,7 @@ import {
   isAccessRefused,
   isAnswerUnusable,
   isBankError,
+  NoReadAllowed,
   NotFound,
   RateLimited,
   readOf,
@@ -21,6 +22,7 @@ import { CutOff } from './cut-off';
 import { Recovery } from './recovery';
 import { RunWorker } from './run-worker';
 import { Submitter } from './submitter';
+import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { isUnitConfirmed } from '../employer/readiness';
 import { approvedVersion } from '../pay-run/approval';
 import { aboutInstruction, raiseUndecided } from '../pay-run/attention.store';
@@ -136,6 +138,7 @@ export class SubmissionService {
         return { inMs: Math.min(error.retryAfterMs, LIMITED_PAUSE_MS), waitsFor: waitsForOf(error) };
       if (isAnswerUnusable(error)) return this.driftBeforeSubmit(claim, error);
       if (error instanceof NotFound) return this.accountHidden(claim);
+      if (error instanceof NoReadAllowed) return this.noReadBeforeSubmit(claim);
       if (isAccessRefused(error)) return this.parkRun(claim, error.message);
       throw error;
     }
@@ -155,6 +158,8 @@ export class SubmissionService {
       if (error instanceof RateLimited) return { inMs: error.retryAfterMs, waitsFor: waitsForOf(error) };
       if (error instanceof RowsChanged) return this.tampered(claim, work);
       if (isAnswerUnusable(error)) return this.drift(claim, work, error);
+      if (error instanceof NoReadAllowed && INSTRUCTION_UNSENT.includes(work.instruction.status))
+        return this.halted(claim, work, 'ACCOUNT');
       if (isAccessRefused(error)) return this.park(claim, work, error.message);
       throw error;
     }
@@ -268,6 +273,17 @@ export class SubmissionService {
       const run = await findRun(tx, subjectId);
       await fence(tx, claim);
       await raiseNotShown(tx, run, this.config);
+    });
+    return STOPPED_PAUSE_MS;
+  }
+
+  /** The bank was not asked: the run waits for its account to be probed again, and nothing else is held up by that. */
+  private async noReadBeforeSubmit(claim: Claim): Promise<WakeIn> {
+    const { employerId, subjectId } = claim;
+    await this.database.inEmployer(employerId, async (tx) => {
+      const run = await findRun(tx, subjectId);
+      await fence(tx, claim);
+      await raiseUnusable(tx, run, this.config);
     });
     return STOPPED_PAUSE_MS;
   }

@@ -195,6 +195,17 @@ describe('an account that is blocked, and several runs on it', () => {
     expect((await payroll.run(next)).openAttentions).toBe(1);
   });
 
+  it('asks of one no more whose approvals are taken back', async () => {
+    const { id, path } = await blocked();
+    const voided = await payroll
+      .as('approver')
+      .delete(payroll.path(`/pay-runs/${id}/approvals`), { data: { reason: 'not while it is blocked' } });
+    expect(voided.status).toBe(200);
+    expect((await payroll.as('operator').get(path)).data.resolution).toBe('its approvals were taken back');
+    expect(await kinds()).toEqual([]);
+    expect((await payroll.run(id)).openAttentions).toBe(0);
+  });
+
   it('asks of each by itself, and once it is unblocked of none', async () => {
     const first = await blocked();
     const decision = { action: 'ACKNOWLEDGE', reason: 'the bank was asked' };

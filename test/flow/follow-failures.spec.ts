@@ -522,6 +522,14 @@ describe('a submitted instruction that the bank hides', () => {
     const first = await following();
     const second = await payroll.paid(payFile(payRows(3, 11)));
     await payroll.until(second, ['FOLLOWING'], 20_000);
+    const other = '01980000-0000-7000-8000-000000001003';
+    await execute(
+      payroll.database.superuserUrl,
+      `SET session_replication_role = replica;
+       INSERT INTO employer_account SELECT (jsonb_populate_record(a, jsonb_build_object(
+         'id', '${other}', 'bank_account_id', '1003', 'iban_hash', '\\x' || repeat('01', 32)))).* FROM employer_account a;
+       UPDATE pay_run SET account_id = '${other}' WHERE replace(id::text, '-', '') = '${second.slice(4)}'`,
+    );
     await hide(everyRead, '403');
     const told = async () => (await payroll.attention()).filter(({ kind }) => kind === 'CREDENTIALS');
     const isTold = async () =>
@@ -531,6 +539,9 @@ describe('a submitted instruction that the bank hides', () => {
     await eventually(isTold, 5_000);
     const [asked] = await told();
     expect((await payroll.as('operator').get(payroll.path(`/attention/${asked!.id}`))).data.payments).toBe(6);
+    expect(asked!.askBank).toMatch(/1002, 1003|1003, 1002/);
+    const open = await Promise.all([first, second].map((id) => payroll.run(id)));
+    expect(open.map(({ openAttentions }) => openAttentions as number).sort()).toEqual([0, 1]);
     const reason = 'the bank refuses these, and shows all others';
     const path = payroll.path(`/attention/${asked!.id}`);
     expect((await payroll.decide(path, { action: 'RESUME', reason })).status).toBe(200);
@@ -580,7 +591,41 @@ describe('a submitted instruction that the bank hides', () => {
     const [asked] = await payroll.attention();
     expect(asked!.happened).toMatch(/no read of its payments was found .* probe it again\.$/);
     expect(asked!.happened).not.toMatch(/answered/);
+    const path = payroll.path(`/attention/${asked!.id}`);
+    expect((await payroll.decide(path, { action: 'RESUME', reason: 'it is probed again' })).status).toBe(200);
+    await hide(everyRead, '403');
+    await payroll.letsRead('BALANCE', 'INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST');
+    await payroll.wakeAll();
+    await payroll.askedAbout(id, 'CREDENTIALS', 15_000);
+    expect((await payroll.attention())[0]!.happened).toMatch(/answered 403/);
+    expect(await stopped()).toMatchObject({ reason: 'CREDENTIALS' });
   });
+
+  it.each([
+    ['while it is built', 'BUILDING', undefined],
+    ['at its gate', 'VERIFIED', 'getAccount'],
+  ])(
+    'stops nobody where nothing of it is submitted yet, and waits for its account since a probe found no read allowed: %s',
+    async (_, status, held) => {
+      payroll = await Payroll.start({ settings: { BANK_LAG_BOUND_MS: held ? '0' : '20000' } });
+      if (held) await payroll.fault({ operation: held, kind: '500-before', every: 1 });
+      const id = await payroll.paid(payFile(payRows(3)));
+      await payroll.until(id, [status], 20_000);
+      await payroll.letsRead('BALANCE');
+      await payroll.clearFaults();
+      await eventually(async () => {
+        await payroll.wakeAll();
+        return (await kinds()).length > 0;
+      }, 20_000);
+      expect(await kinds()).toEqual(['ACCOUNT_UNUSABLE']);
+      const [asked] = await payroll.attention();
+      expect(asked!.happened).toMatch(/no read of its payments at the bank was found/);
+      expect(await stopped()).toBeNull();
+      await payroll.letsRead('BALANCE', 'INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST');
+      await payroll.until(id, ['FOLLOWING', 'SETTLED'], 40_000);
+      await eventually(async () => (await kinds()).length === 0, 5_000);
+    },
+  );
 
   it.each(['403', '404'])('is read by the configured delays (%s)', async (kind) => {
     await following({ settings: { FOLLOW_DELAYS_MS: '50,7200000', FOLLOW_STEP_MS: '1' } });

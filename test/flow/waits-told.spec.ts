@@ -179,7 +179,7 @@ describe('a run whose account is not ready', () => {
     expect((await payroll.as('operator').get(path)).data.askBank).toMatch(asked);
   });
 
-  it('is told anew where it waits for something else as well', async () => {
+  it('is told anew where it waits for something else as well, and again with what is left', async () => {
     payroll = await Payroll.start({ settings: { ACCOUNT_READ_MS: '100' } });
     await execute(payroll.database.superuserUrl, `UPDATE employer_account SET ${UNCHECKED}`);
     const id = await payroll.paid(payFile(payRows(2)));
@@ -190,6 +190,15 @@ describe('a run whose account is not ready', () => {
       return (await payroll.attention()).some(({ happened }) => happened.includes('SUSPENDED'));
     }, 15_000);
     expect(await payroll.askedAbout(id, 'ACCOUNT_UNUSABLE')).not.toBe(path);
+    expect(await kinds()).toEqual(['ACCOUNT_UNUSABLE']);
+    await axios.post(`${payroll.bank.url}/sandbox/accounts/1002/unblock`);
+    await eventually(async () => {
+      await payroll.wakeAll();
+      return !(await payroll.attention()).some(({ happened }) => happened.includes('SUSPENDED'));
+    }, 15_000);
+    const left = (await payroll.as('operator').get(await payroll.askedAbout(id, 'ACCOUNT_UNUSABLE'))).data;
+    expect(left.happened).toMatch(/not ready: nobody has checked the unit of amounts against its balance\.$/);
+    expect(left.askBank).toBe('Nothing: this is decided here.');
     expect(await kinds()).toEqual(['ACCOUNT_UNUSABLE']);
   });
 });
@@ -259,6 +268,23 @@ describe('what was submitted by a process that is now set to another unit of amo
     await axios.post(`${payroll.bank.url}/sandbox/clock`, { advanceMs: 6 * 3_600_000 });
     for (const id of ids) await payroll.untilSettled(id);
     await noneAsked();
+  });
+
+  it('is told of again where the setting is wrong once more after it was right', async () => {
+    payroll = await Payroll.start({
+      sandbox: { stepMs: 600_000, variants: { linkReads: 'allowed', submitRuns: 'at-once' } },
+    });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['FOLLOWING'], 20_000);
+    await flip(OTHER);
+    const [told] = await asked();
+    await decide(payroll.path(`/attention/${told!.id}`), 'ACKNOWLEDGE');
+    await workedOn();
+    expect(await kinds()).toEqual([]);
+    await flip(OTHER);
+    await workedOn();
+    await flip(OTHER);
+    expect((await asked()).map(({ happened }) => happened)).toEqual([told!.happened]);
   });
 });
 

@@ -91,6 +91,29 @@ it.each([
   },
 );
 
+describe('in a process set to another unit of amounts than its account was checked under', () => {
+  it.each([
+    ['SUBMITTED', 'submitted_at = now()', 1],
+    ['CLOSED', `submitted_at = now(), closed_at = now(), outcome = 'SETTLED'`, 1],
+    ['ABANDONED', 'closed_at = NULL', 0],
+    ['RELEASED', 'closed_at = NULL', 0],
+    ['VOID', 'closed_at = NULL', 0],
+  ])('what is %s is told of as not followed only where it was submitted', async (status, ended, told) => {
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE employer_account SET unit_confirmed = 'major' WHERE id = '${ours.account}';
+       UPDATE instruction SET status = '${status}', bank_instruction_id = '4711', ${ended}
+       WHERE id = '${ours.instruction[1]}';
+       DELETE FROM lease;
+       INSERT INTO lease (subject_id, employer_id, kind, wake_at) VALUES ('${ours.instruction[1]}', '${ours.employer}', 'FOLLOW', now())`,
+    );
+    await follow(() => Promise.reject(new Error('is not read')));
+    const happened = expect.stringMatching(/^What was submitted from account/) as string;
+    expect(await asked()).toEqual(Array(told).fill({ kind: 'ACCOUNT_UNUSABLE', payments: 0, happened }));
+  });
+});
+
 describe('what is open, and of which some payments were seen while others could not be read', () => {
   const HOUR_S = 3_600;
   const broken = new BankError(500, { raw: '' });
