@@ -105,7 +105,7 @@ export function judgePayments(expected: readonly ExpectedRow[], seen: Iterable<S
   const byId = rowsById(expected);
   const byMessage = new Map(expected.map((row) => [row.messageId, row] as const));
   const matched = new Map<number, SeenPayment>();
-  const faults = new Map<string | number, Fault>();
+  const faults = new Map<string, Fault>();
   let unidentified: string | undefined;
   for (const payment of seen) {
     const { bankPaymentId, messageId } = payment;
@@ -113,15 +113,17 @@ export function judgePayments(expected: readonly ExpectedRow[], seen: Iterable<S
     if (!row) {
       const isUnmarked = messageId === undefined && unidentified !== undefined;
       if (isUnmarked || expected.some((one) => mayBe(one, payment))) unidentified ??= bankPaymentId;
-      else faults.set(bankPaymentId, { kind: 'foreign', bankPaymentId });
+      else faults.set(`foreign ${bankPaymentId}`, { kind: 'foreign', bankPaymentId });
       continue;
     }
     const { rowNo } = row;
     const known = matched.get(rowNo) ?? payment;
     matched.set(rowNo, known);
-    const fields = contradictions(row, payment);
-    if (known.bankPaymentId !== bankPaymentId) faults.set(rowNo, { kind: 'twice', rowNo });
-    else if (fields.length > 0) faults.set(rowNo, { kind: 'otherwise', rowNo, fields, shown: payment });
+    const isAnother = known.bankPaymentId !== bankPaymentId;
+    if (isAnother) faults.set(`twice ${rowNo}`, { kind: 'twice', rowNo });
+    const fields = contradictions(row, payment).filter((field) => !isAnother || field !== 'bankPaymentId');
+    if (fields.length > 0)
+      faults.set(`otherwise ${bankPaymentId}`, { kind: 'otherwise', rowNo, fields, shown: payment });
   }
   if (faults.size > 0) return { kind: 'different', faults: [...faults.values()] };
   if (unidentified !== undefined) return { kind: 'unidentified', bankPaymentId: unidentified };

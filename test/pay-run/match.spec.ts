@@ -100,6 +100,17 @@ describe('a full read of an instruction against its rows', () => {
     );
   });
 
+  it('tells of a row that is there twice also how either of the two differs, in any order', () => {
+    const other = seen(3, { bankPaymentId: 'b9', ids: ['b9'], iban: 'FR00' });
+    for (const both of [
+      [seen(3), other],
+      [other, seen(3)],
+    ]) {
+      const told = wordsOf(judgePayments(rows, [seen(1), seen(2), ...both])).sort();
+      expect(told).toEqual([expect.stringMatching(/^row 3 differs in .*iban /), 'row 3 is there twice']);
+    }
+  });
+
   it('does not call a payment without any mark a stranger while a row in doubt may be it', () => {
     const doubt = { ...row(2), bankIds: [] as const };
     const unmarked = { bankPaymentId: 'b9', ids: ['b9'] as const, messageId: undefined };
