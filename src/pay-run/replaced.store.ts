@@ -32,7 +32,8 @@ interface CandidateRow {
 
 /**
  * Open questions about a payment before whose answer it is not paid again, and about all that an instruction holds, or a
- * run: what an account lost tells of one instruction of several.
+ * run: what an account lost tells of one instruction of several. What was never sent, and is in one that was released,
+ * is no doubt about what was: nobody submitted it.
  */
 const DOUBTS_OF_A_PAYMENT: readonly AttentionKind[] = ['ECHO_MISMATCH'];
 const DOUBTS_OF_AN_INSTRUCTION: readonly AttentionKind[] = [
@@ -161,7 +162,9 @@ async function candidates(
     tx,
     `WITH chosen AS MATERIALIZED (SELECT * FROM payment p WHERE p.employer_id = $1 AND ${which}),
        asked AS MATERIALIZED (SELECT kind = ANY ($3) AS of_all, subject_id, coalesce(instruction_id, subject_id) AS instruction_id
-         FROM attention WHERE employer_id = $1 AND resolved_at IS NULL AND (kind = ANY ($2) OR kind = ANY ($3)))
+         FROM attention a WHERE employer_id = $1 AND resolved_at IS NULL AND (kind = ANY ($2) OR kind = ANY ($3))
+           AND NOT (kind = 'FOREIGN_RECORD' AND EXISTS (SELECT FROM instruction i
+             WHERE i.employer_id = $1 AND i.id = a.instruction_id AND i.status = 'RELEASED')))
      SELECT p.id, p.employee_id, p.release_sequence, p.status, p.returned_at IS NOT NULL AS returned,
        coalesce(b.shown_status, b.bank_status) AS bank_status, ${DECIDED_STATUS} AS decided_status,
        ${CONTRADICTED} AS contradicted,

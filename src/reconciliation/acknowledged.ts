@@ -86,7 +86,7 @@ interface Counting extends Shown {
  * Of the runs, oldest first. What was asked anew about an instruction is of all the records that are left of the question,
  * or of those that came in and were not decided: of two decisions that tell of one record the last counts it, and of others
  * both count their own. What totals, lists and the balance show of one loss counts once (`toldOnce`). What came in before
- * the bank showed its payment as returned counts there. What was found in an instruction that was given up before its
+ * the bank showed its payment as returned counts there. What was found in an instruction that was given up, or released, before its
  * submit has moved nothing, unless somebody else submitted it: then all that was approved of it may have moved,
  * or has, as people said.
  */
@@ -128,7 +128,7 @@ function decisionsOf(tx: EmployerTransaction, payRunIds: readonly string[]): Pro
            WHERE f.employer_id = a.employer_id AND f.pay_run_id = a.pay_run_id AND f.adopted_at IS NULL
              AND f.action_id = d.id AND i.id = a.subject_id AND i.status IN ('ABANDONED', 'RELEASED'))
          ELSE NOT EXISTS (SELECT FROM instruction i
-           WHERE i.employer_id = a.employer_id AND i.id = a.instruction_id AND i.status = 'ABANDONED') END
+           WHERE i.employer_id = a.employer_id AND i.id = a.instruction_id AND i.status IN ('ABANDONED', 'RELEASED')) END
      ORDER BY d.confirmed_at, a.id`,
     [tx.employerId, payRunIds, KINDS_BESIDE, TELLS_OF_MOVE],
   );

@@ -1,3 +1,4 @@
+import { earliestExecutionDate } from '../../src/domain/business-day';
 import { Database } from '../../src/database/database';
 import { PersonalData } from '../../src/database/personal-data';
 import { recordAdds } from '../../src/submission/add-record';
@@ -186,6 +187,15 @@ describe('an instruction that is built again while others of its run are submitt
     const before = told.find(({ happened }) => happened.includes(' otherwise than it was approved: '))!;
     const { certain } = await asked(payroll.path(`/attention/${before.id}`));
     expect(certain).toMatch(/it is never submitted any more\. Its STALE_DATE says what can pay its rows\.$/);
+    await payroll.until(id, ['PARTLY_SETTLED'], 30_000);
+    const executionDate = earliestExecutionDate(payroll.clock.now(), { cutOff: '16:00', timeZone: 'UTC' });
+    const terms = { executionDate };
+    const made = await payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), terms);
+    expect([made.status, made.data.payments]).toEqual([201, 2]);
+    const known = { action: 'RESUME', reason: 'we know' };
+    expect((await payroll.decide(payroll.path(`/attention/${before.id}`), known)).status).toBe(200);
+    const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+    expect(report.data.acknowledged).toEqual([]);
   });
 
   it('is not asked about any more once it is released, also while its run goes on', async () => {
