@@ -55,7 +55,7 @@ export function aboutInstruction(
 }
 
 /** How an instruction differs from what was approved: asked of its plan once it is given up, unless its run is stopped for it. */
-export const DIFFERENCES: readonly AttentionKind[] = ['ECHO_MISMATCH', 'FOREIGN_RECORD'];
+const DIFFERENCES: readonly AttentionKind[] = ['ECHO_MISMATCH', 'FOREIGN_RECORD'];
 
 /**
  * Whether something of a run that is not sent may wait for the answer to the attention `a`: not where it asks about an

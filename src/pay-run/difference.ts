@@ -1,14 +1,6 @@
 import { EmployerTransaction } from '../database/database';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
-import {
-  aboutInstruction,
-  type Alarm,
-  clear,
-  DIFFERENCES,
-  openText,
-  raise,
-  raiseAnew,
-} from './attention.store';
+import { aboutInstruction, type Alarm, clear, openText, raise, raiseAnew } from './attention.store';
 import type { Instruction, PlannedInstruction } from './instruction.entity';
 
 const KIND = 'ECHO_MISMATCH';
@@ -44,7 +36,7 @@ function nameOf({ bankInstructionId }: Pick<Instruction, 'bankInstructionId'>): 
 
 /**
  * Those of some differences of a planned instruction of which people are not asked in any of its attempts, and which no two
- * have decided. What they decided holds under a later approval too: it let nothing go, and the bank shows the same.
+ * have decided; who is asked where a stranger comes from is not asked of rows. What they decided holds under a later approval too: it let nothing go, and the bank shows the same.
  */
 export async function untoldOf(
   tx: EmployerTransaction,
@@ -55,11 +47,11 @@ export async function untoldOf(
     `SELECT words FROM unnest($4::text[]) WITH ORDINALITY AS n(words, place)
      WHERE NOT EXISTS (
        SELECT FROM instruction i JOIN attention a ON a.employer_id = i.employer_id AND a.instruction_id = i.id
-       WHERE i.employer_id = $1 AND i.planned_instruction_id = $2 AND a.kind = ANY ($3) AND strpos(a.happened, words) > 0
+       WHERE i.employer_id = $1 AND i.planned_instruction_id = $2 AND a.kind = $3 AND strpos(a.happened, words) > 0
          AND (a.resolved_at IS NULL OR EXISTS (SELECT FROM attention_action d
            WHERE d.employer_id = a.employer_id AND d.attention_id = a.id AND d.confirmed_at IS NOT NULL)))
      ORDER BY place`,
-    [tx.employerId, id, DIFFERENCES, named],
+    [tx.employerId, id, KIND, named],
   );
   return untold.map(({ words }) => words);
 }

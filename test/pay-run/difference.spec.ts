@@ -100,6 +100,14 @@ describe('how an instruction differs that is given up', () => {
     }
   });
 
+  it('is asked of a row also where what was never sent was asked about in the same words', async () => {
+    const stranger = 'a payment is there that was never sent ("9")';
+    await about(ours.abandoned, [stranger, FIRST], { kind: 'FOREIGN_RECORD' });
+    await differed(ours.unmoved, FIRST);
+    const asked = (await open()).map(({ happened }) => happened);
+    expect(asked).toContain(await shown(ours.unmoved, FIRST));
+  });
+
   it('stays a question of a length that can be read, which says that there is more', async () => {
     const batch = (n: number) =>
       Array.from({ length: 200 }, (_, row) => `row ${200 * n + row} in iban (reading iban 01ab)`);
