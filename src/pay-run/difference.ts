@@ -36,7 +36,8 @@ function nameOf({ bankInstructionId }: Pick<Instruction, 'bankInstructionId'>): 
 
 /**
  * Those of some differences of a planned instruction of which people are not asked in any of its attempts, and which no two
- * have decided; who is asked where a stranger comes from is not asked of rows. What they decided holds under a later approval too: it let nothing go, and the bank shows the same.
+ * have decided; who is asked where a stranger comes from is not asked of rows. What they decided holds under a later
+ * approval too: it let nothing go, and the bank shows the same.
  */
 export async function untoldOf(
   tx: EmployerTransaction,

@@ -59,10 +59,13 @@ const REPAYS_RETURNED = `(SELECT count(*) > 0 FROM ${byKey('payment', 'o.replace
 export const PAID_OTHERWISE = `EXISTS (${OTHER_PAY}
   AND (o.release_sequence = p.release_sequence OR p.live AND NOT ${REPAYS_RETURNED}))`;
 
-/** Whether the bank has shown two ends of a payment `p`, or of one before it, or otherwise than two people declared it. */
-export const CONTRADICTED = `EXISTS (WITH RECURSIVE chain AS (
+/** A payment `p` and those before it, each made instead of the one before. */
+const CHAIN = `chain AS (
     SELECT p.id, p.replaces_payment_id AS before
-    UNION SELECT o.id, o.replaces_payment_id FROM chain c JOIN ${byKey('payment', 'c.before')} o ON true)
+    UNION SELECT o.id, o.replaces_payment_id FROM chain c JOIN ${byKey('payment', 'c.before')} o ON true)`;
+
+/** Whether the bank has shown two ends of a payment `p`, or of one before it, or otherwise than two people declared it. */
+export const CONTRADICTED = `EXISTS (WITH RECURSIVE ${CHAIN}
   SELECT FROM chain c JOIN attention a ON a.employer_id = p.employer_id AND a.payment_id = c.id
   WHERE a.kind = 'CONTRADICTION')`;
 
@@ -74,9 +77,7 @@ const ENDED_SUCCESSOR = `NOT s.live AND s.status NOT IN ('EXCLUDED', 'HELD')
  * The payment `p` and those before it as `chain`, and as `stead` all that were ever made in the stead of the first of
  * these, by whatever way: a payment that was left out has no successor, and one that was sent may be of another branch.
  */
-const IN_ITS_STEAD = `WITH RECURSIVE chain AS (
-    SELECT p.id, p.replaces_payment_id AS before
-    UNION SELECT o.id, o.replaces_payment_id FROM chain c JOIN ${byKey('payment', 'c.before')} o ON true),
+const IN_ITS_STEAD = `WITH RECURSIVE ${CHAIN},
   stead AS (
     SELECT id FROM chain WHERE before IS NULL
     UNION SELECT unnest(ARRAY(SELECT s.id FROM payment s WHERE s.employer_id = $1 AND s.replaces_payment_id = stead.id))

@@ -86,8 +86,8 @@ interface Counting extends Shown {
  * Of the runs, oldest first. What was asked anew about an instruction is of all the records that are left of the question,
  * or of those that came in and were not decided: of two decisions that tell of one record the last counts it, and of others
  * both count their own. What totals, lists and the balance show of one loss counts once (`toldOnce`). What came in before
- * the bank showed its payment as returned counts there. What was found in an instruction that was given up, or released, before its
- * submit has moved nothing, unless somebody else submitted it: then all that was approved of it may have moved,
+ * the bank showed its payment as returned counts there. What was found in an instruction that was given up, or released,
+ * before its submit has moved nothing, unless somebody else submitted it: then all that was approved of it may have moved,
  * or has, as people said.
  */
 export async function acknowledgedOf(

@@ -12,7 +12,7 @@ import {
   sumIn,
 } from '../bank/errors';
 import { CONFIG, Config } from '../config/env';
-import { Database } from '../database/database';
+import { Database, type EmployerTransaction } from '../database/database';
 import { Claim, fence, LeaseKind, Leases } from '../database/leases';
 import { leaseHolder, LeaseWorker, StepEnd, WakeIn } from '../database/lease-worker';
 import { Abandonment } from './abandonment';
@@ -26,6 +26,7 @@ import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { isUnitConfirmed } from '../employer/readiness';
 import { approvedVersion } from '../pay-run/approval';
 import { aboutInstruction, raiseUndecided } from '../pay-run/attention.store';
+import type { PayRun } from '../pay-run/pay-run.entity';
 import { findRun } from '../pay-run/pay-run.store';
 import { accessRefused } from '../pay-run/refused-access';
 import { reportTampering, RowsChanged } from './tampering';
@@ -267,33 +268,30 @@ export class SubmissionService {
   }
 
   /** The account is what the run gate reads alone: whatever else may be gone it looks for elsewhere too. */
-  private async accountHidden(claim: Claim): Promise<WakeIn> {
-    const { employerId, subjectId } = claim;
-    await this.database.inEmployer(employerId, async (tx) => {
-      const run = await findRun(tx, subjectId);
-      await fence(tx, claim);
-      await raiseNotShown(tx, run, this.config);
-    });
-    return STOPPED_PAUSE_MS;
+  private accountHidden(claim: Claim): Promise<WakeIn> {
+    return this.tellOfRun(claim, (tx, run) => raiseNotShown(tx, run, this.config));
   }
 
   /** The bank was not asked: the run waits for its account to be probed again, and nothing else is held up by that. */
-  private async noReadBeforeSubmit(claim: Claim): Promise<WakeIn> {
-    const { employerId, subjectId } = claim;
-    await this.database.inEmployer(employerId, async (tx) => {
-      const run = await findRun(tx, subjectId);
-      await fence(tx, claim);
-      await raiseUnusable(tx, run, this.config);
-    });
-    return STOPPED_PAUSE_MS;
+  private noReadBeforeSubmit(claim: Claim): Promise<WakeIn> {
+    return this.tellOfRun(claim, (tx, run) => raiseUnusable(tx, run, this.config));
   }
 
-  private async parkRun(claim: Claim, why: string): Promise<WakeIn> {
+  private parkRun(claim: Claim, why: string): Promise<WakeIn> {
+    const refused = `The bank refused our access before the submit: ${why}.`;
+    return this.tellOfRun(claim, (tx, run) => accessRefused(tx, run, undefined, refused));
+  }
+
+  /** Tells people why a run waits for them. */
+  private async tellOfRun(
+    claim: Claim,
+    tell: (tx: EmployerTransaction, run: PayRun) => Promise<void>,
+  ): Promise<WakeIn> {
     const { employerId, subjectId } = claim;
     await this.database.inEmployer(employerId, async (tx) => {
       const run = await findRun(tx, subjectId);
       await fence(tx, claim);
-      await accessRefused(tx, run, undefined, `The bank refused our access before the submit: ${why}.`);
+      await tell(tx, run);
     });
     return STOPPED_PAUSE_MS;
   }

@@ -19,6 +19,20 @@ describe('the cut-off of the execution date', () => {
   });
   afterEach(() => payroll.close());
 
+  /** A run that was approved for 15:00, and lapsed under a service that is set otherwise. */
+  const lapsedUnder = async (settings: Parameters<Payroll['addReplica']>[0]) => {
+    const run = await payroll.uploaded(payFile(payRows(4)), {
+      executionDate: date,
+      submitAt: `${date}T15:00:00Z`,
+    });
+    await payroll.approve(run);
+    await payroll.stopServices();
+    payroll.url = (await payroll.addReplica(settings)).url;
+    await payroll.until(run.id, ['READY'], 15_000);
+    const [lapsed] = await payroll.attention();
+    return { run, lapsed };
+  };
+
   it('missed before the run was due: the approval lapses, and a new date is approved again', async () => {
     const rows = payRows(4);
     const run = await payroll.uploaded(payFile(rows), { executionDate: date, submitAt: `${date}T15:00:00Z` });
@@ -39,15 +53,7 @@ describe('the cut-off of the execution date', () => {
   });
 
   it('became a closed day since the approval: the approval lapses, and is not given again for that date', async () => {
-    const run = await payroll.uploaded(payFile(payRows(4)), {
-      executionDate: date,
-      submitAt: `${date}T15:00:00Z`,
-    });
-    await payroll.approve(run);
-    await payroll.stopServices();
-    payroll.url = (await payroll.addReplica({ BANK_CLOSED_DAYS: date })).url;
-    await payroll.until(run.id, ['READY'], 15_000);
-    const [lapsed] = await payroll.attention();
+    const { run, lapsed } = await lapsedUnder({ BANK_CLOSED_DAYS: date });
     expect(lapsed?.kind).toBe('APPROVAL_LAPSED');
     expect(lapsed?.happened).toBe(
       'The approval lapsed: the bank is closed on the execution date. Amend the run and have it approved again.',
@@ -57,15 +63,7 @@ describe('the cut-off of the execution date', () => {
   });
 
   it('came to lie before its time to be submitted: the approval lapses at once', async () => {
-    const run = await payroll.uploaded(payFile(payRows(4)), {
-      executionDate: date,
-      submitAt: `${date}T15:00:00Z`,
-    });
-    await payroll.approve(run);
-    await payroll.stopServices();
-    payroll.url = (await payroll.addReplica({ BANK_CUT_OFF: '14:30' })).url;
-    await payroll.until(run.id, ['READY'], 15_000);
-    const [lapsed] = await payroll.attention();
+    const { lapsed } = await lapsedUnder({ BANK_CUT_OFF: '14:30' });
     expect(lapsed?.happened).toBe(
       'The approval lapsed: the cut-off of the execution date is before the time from which it may be submitted. Amend the run and have it approved again.',
     );
