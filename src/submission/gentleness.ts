@@ -20,16 +20,20 @@ export async function gentlenessFor(
   { instruction, planned }: Pick<Work, 'instruction' | 'planned'>,
 ): Promise<Gentleness> {
   const [row] = await tx.query<{ step: number; opened_ago_ms: string | null }>(
-    `SELECT (
-       SELECT coalesce(max(in_vain.times), 0)::int FROM (
-         SELECT count(*) AS times FROM planned_instruction p
-         JOIN instruction i ON i.employer_id = p.employer_id AND i.planned_instruction_id = p.id
-         WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.run_version = $3
-           AND i.id <> $5 AND i.status IN ('BUILDING', 'ABANDONED')
-           AND (SELECT count(*) FILTER (WHERE p.id = $4 OR b.add_doubt ~ '^status [^2]') FROM bank_payment b
-                WHERE b.employer_id = $1 AND b.instruction_id = i.id AND b.add_outcome = 'IN_DOUBT')
-             > CASE WHEN p.id = $4 THEN 0 ELSE 1 END
-         GROUP BY p.id) AS in_vain) AS step,
+    // In sets, since a small table would be read whole for each row of another one.
+    `WITH attempt AS MATERIALIZED (
+       SELECT id, planned_instruction_id AS planned_id, planned_instruction_id = $4 AS at_these_rows FROM instruction
+       WHERE employer_id = $1 AND id <> $5 AND status IN ('BUILDING', 'ABANDONED')
+         AND planned_instruction_id = ANY (ARRAY(
+           SELECT id FROM planned_instruction WHERE employer_id = $1 AND pay_run_id = $2 AND run_version = $3))),
+     in_vain AS (
+       SELECT a.planned_id FROM bank_payment b JOIN attempt a ON a.id = b.instruction_id
+       WHERE b.employer_id = $1 AND b.add_outcome = 'IN_DOUBT' AND b.instruction_id = ANY (ARRAY(SELECT id FROM attempt))
+         AND (a.at_these_rows OR b.add_doubt ~ '^status [^2]')
+       GROUP BY a.id, a.planned_id, a.at_these_rows
+       HAVING a.at_these_rows OR count(*) > 1)
+     SELECT (
+       SELECT coalesce(max(times), 0)::int FROM (SELECT count(*) AS times FROM in_vain GROUP BY planned_id) AS counted) AS step,
        (SELECT extract(epoch FROM clock_timestamp() - max(coalesce(finished_at, intended_at))) * 1000 FROM bank_call
         WHERE employer_id = $1 AND instruction_id = $5 AND operation = 'initiate') AS opened_ago_ms`,
     [tx.employerId, planned.payRunId, planned.runVersion, planned.id, instruction.id],
