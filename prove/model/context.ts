@@ -1,5 +1,7 @@
 import type { InstructionStatus } from '../../src/domain/instruction';
 import type { PayRunStatus } from '../../src/domain/pay-run';
+import { ASKED_OF_DIFFERENCES } from '../../src/pay-run/difference';
+import type { Different } from '../../src/submission/decision';
 import type { Guard } from '../guards';
 import type { ModelBank } from './bank';
 import type { Random } from './random';
@@ -96,13 +98,14 @@ export function differs(
   context: Context,
   claim: Claim,
   instruction: Instruction,
-  { isForeign }: { isForeign: boolean },
+  { named }: Different,
 ): number {
   const read = instruction.status;
   const { run } = instruction.planned;
   transaction(context, () => {
     unchanged(context, claim, instruction, read);
-    context.store.raise(isForeign ? 'FOREIGN_RECORD' : 'ECHO_MISMATCH', instruction.id);
+    for (const kind of ASKED_OF_DIFFERENCES)
+      if (named[kind].length > 0) context.store.raise(kind, instruction.id);
     if (run.status === 'SUBMITTING') run.stopped = true;
     abandon(context, instruction);
   });

@@ -32,6 +32,8 @@ export class Attention {
   @Column('bigint', { transformer: bigintColumn, nullable: true }) lackingMinor!: bigint | null;
   /** Of what moved besides the rows of a run; null where nothing of that is asked about. */
   @Column('jsonb', { nullable: true }) records!: AskedRecord[] | null;
+  /** How payments differ from what was approved, each in its words; null where that is not asked about, or was not kept yet. */
+  @Column('text', { array: true, nullable: true }) differing!: readonly string[] | null;
   /** What the bank shows, or seems to have paid, beyond the approved payments; negative where it is less. */
   @Column('integer', { nullable: true }) beyondPayments!: number | null;
   /** The same in minor units. */

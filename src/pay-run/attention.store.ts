@@ -27,6 +27,8 @@ export interface Alarm {
   amountMinor?: bigint;
   /** Each record it is about, where the sum is theirs. */
   records?: AskedRecord[];
+  /** Each difference it is about, in words that tell it from others. */
+  differing?: readonly string[] | null;
   /** What the available balance falls short by, charges to be expected included: that more lacks is another question. */
   lackingMinor?: bigint;
   /** What the bank shows, or seems to have paid, beyond the approved payments; negative where it is less. */
@@ -99,6 +101,7 @@ export async function raise(tx: EmployerTransaction, alarm: Alarm): Promise<void
       amountMinor: alarm.amountMinor ?? 0n,
       lackingMinor: alarm.lackingMinor ?? null,
       records: alarm.records ?? null,
+      differing: alarm.differing ?? null,
       beyondPayments: alarm.beyond?.count ?? null,
       beyondMinor: alarm.beyond?.totalMinor ?? null,
       // What the same work found before was there before it was asked about.

@@ -1,13 +1,16 @@
 import { EmployerTransaction } from '../database/database';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
-import { aboutInstruction, type Alarm, clear, openText, raise, raiseAnew } from './attention.store';
+import { aboutInstruction, type Alarm, clear, raise, raiseAnew } from './attention.store';
 import type { Instruction, PlannedInstruction } from './instruction.entity';
 
 const KIND = 'ECHO_MISMATCH';
 
+/** The questions about what differs, each of its own: of payments that were never sent, and of those that were. */
+export const ASKED_OF_DIFFERENCES = ['FOREIGN_RECORD', KIND] as const;
+
 /** How an attempt at a planned instruction differs. */
 export interface Differences extends Pick<Alarm, 'certain'> {
-  kind: 'ECHO_MISMATCH' | 'FOREIGN_RECORD';
+  kind: (typeof ASKED_OF_DIFFERENCES)[number];
   /** What names the attempt, by `shownOtherwise` or `answeredOtherwise`. */
   what: string;
   /** Each in words that tell it from any other of the plan. */
@@ -45,12 +48,15 @@ export async function untoldOf(
   named: readonly string[],
 ): Promise<string[]> {
   const untold = await tx.query<{ words: string }>(
-    `SELECT words FROM unnest($4::text[]) WITH ORDINALITY AS n(words, place)
-     WHERE NOT EXISTS (
-       SELECT FROM instruction i JOIN attention a ON a.employer_id = i.employer_id AND a.instruction_id = i.id
-       WHERE i.employer_id = $1 AND i.planned_instruction_id = $2 AND a.kind = $3 AND strpos(a.happened, words) > 0
+    `WITH asked AS MATERIALIZED (
+       SELECT a.happened, a.differing FROM instruction i
+       JOIN attention a ON a.employer_id = i.employer_id AND a.instruction_id = i.id
+       WHERE i.employer_id = $1 AND i.planned_instruction_id = $2 AND a.kind = $3
          AND (a.resolved_at IS NULL OR EXISTS (SELECT FROM attention_action d
            WHERE d.employer_id = a.employer_id AND d.attention_id = a.id AND d.confirmed_at IS NOT NULL)))
+     SELECT words FROM unnest($4::text[]) WITH ORDINALITY AS n(words, place)
+     WHERE NOT EXISTS (SELECT FROM asked, unnest(differing) AS told WHERE told = words)
+       AND NOT EXISTS (SELECT FROM asked WHERE differing IS NULL AND strpos(happened, words) > 0)
      ORDER BY place`,
     [tx.employerId, id, KIND, named],
   );
@@ -72,13 +78,8 @@ export async function askOfDifferences(
 ): Promise<void> {
   const fresh = about.kind === 'FOREIGN_RECORD' ? named : await untoldOf(tx, planned, named);
   if (fresh.length === 0) return;
-  await askMore(
-    tx,
-    instruction,
-    planned,
-    { ...about, subjectId },
-    `${what}: ${textOfFirstFew(fresh, MOST_NAMED)}.`,
-  );
+  const happened = `${what}: ${textOfFirstFew(fresh, MOST_NAMED)}.`;
+  await askMore(tx, instruction, planned, { ...about, subjectId }, { happened, differing: fresh });
 }
 
 /**
@@ -91,10 +92,29 @@ export async function keepDifferences(
   planned: PlannedInstruction,
   certain?: string,
 ): Promise<void> {
-  const asked = await openText(tx, { kind: KIND, subjectId: instruction.id });
+  const asked = await askedOf(tx, { kind: KIND, subjectId: instruction.id });
   if (asked === undefined) return;
   await clear(tx, [KIND], instruction.id, 'it has ended: asked of all its attempts at once');
   await askMore(tx, instruction, planned, { kind: KIND, subjectId: planned.id, certain }, asked);
+}
+
+/** The text of a question, and all that it is about: each in its words, of which the text tells the first few. */
+interface Asked {
+  happened: string;
+  /** Null where it was asked before they were kept. */
+  differing: readonly string[] | null;
+}
+
+async function askedOf(
+  tx: EmployerTransaction,
+  { kind, subjectId }: Pick<Alarm, 'kind' | 'subjectId'>,
+): Promise<Asked | undefined> {
+  const [open] = await tx.query<Asked>(
+    `SELECT happened, differing FROM attention
+     WHERE employer_id = $1 AND kind = $2 AND subject_id = $3 AND resolved_at IS NULL`,
+    [tx.employerId, kind, subjectId],
+  );
+  return open;
 }
 
 async function askMore(
@@ -102,15 +122,21 @@ async function askMore(
   instruction: Instruction,
   planned: PlannedInstruction,
   about: Pick<Alarm, 'kind' | 'subjectId' | 'certain'>,
-  text: string,
+  more: Asked,
 ): Promise<void> {
-  const asked = await openText(tx, about);
-  if (asked?.endsWith(MORE)) return;
-  const longer = asked !== undefined && asked.length > LONGEST ? `${asked}${MORE}` : `${asked} ${text}`;
-  const happened = asked === undefined ? text : longer;
+  const asked = await askedOf(tx, about);
+  const { happened, differing } = asked === undefined ? more : together(asked, more);
+  if (happened === asked?.happened) return;
   const bankReference = await attemptsIn(tx, planned, happened);
-  const alarm = { ...aboutInstruction(instruction, planned), ...about, bankReference, happened };
+  const alarm = { ...aboutInstruction(instruction, planned), ...about, bankReference, happened, differing };
   await (asked === undefined ? raise(tx, alarm) : raiseAnew(tx, alarm));
+}
+
+function together(asked: Asked, more: Asked): Asked {
+  if (asked.happened.endsWith(MORE)) return asked;
+  const happened = `${asked.happened}${asked.happened.length > LONGEST ? MORE : ` ${more.happened}`}`;
+  const differing = asked.differing && more.differing ? [...asked.differing, ...more.differing] : null;
+  return { happened, differing };
 }
 
 /** The bank's ids of the attempts that a text names: it is asked about each of them. */

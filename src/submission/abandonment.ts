@@ -5,11 +5,11 @@ import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import type { WakeIn } from '../database/lease-worker';
 import { Claim, fence, missingForMs } from '../database/leases';
-import { textOfFirstFew } from '../domain/first-few';
+import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { showId } from '../http/prefixed-id';
 import { aboutInstruction, clearAttempt, raise } from '../pay-run/attention.store';
 import { SUBMITTED_OR_NOT, WAS_IT_SUBMITTED } from '../pay-run/attention-words';
-import { askOfDifferences, shownOtherwise } from '../pay-run/difference';
+import { ASKED_OF_DIFFERENCES, askOfDifferences, shownOtherwise } from '../pay-run/difference';
 import { Instruction } from '../pay-run/instruction.entity';
 import { endUnsubmitted, lockInstruction, planAttempt } from '../pay-run/instruction.store';
 import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
@@ -76,21 +76,23 @@ export class Abandonment {
     tx: EmployerTransaction,
     { instruction, planned }: Work,
     run: PayRun,
-    { isForeign, named, why }: ReadBack & { kind: 'different' },
+    { named, why }: ReadBack & { kind: 'different' },
   ): Promise<void> {
-    const kind = isForeign ? 'FOREIGN_RECORD' : 'ECHO_MISMATCH';
     const what = shownOtherwise(instruction);
     if (run.status === 'SUBMITTING') {
       await stopRunByService(tx, run.id, `an instruction differed from what was approved: ${why}`);
-      const alarm = {
-        kind,
-        ...aboutInstruction(instruction, planned),
-        happened: `${what}: ${why}.`,
-      } as const;
-      return raise(tx, { ...alarm, certain: STOPPED_IN_MID_RUN });
+      const alarm = { ...aboutInstruction(instruction, planned), certain: STOPPED_IN_MID_RUN };
+      for (const kind of ASKED_OF_DIFFERENCES) {
+        const differing = named[kind];
+        const happened = `${what}: ${textOfFirstFew(differing, MOST_NAMED)}.`;
+        if (differing.length > 0) await raise(tx, { kind, ...alarm, happened, differing });
+      }
+      return;
     }
-    const certain = isForeign ? FOREIGN_BEFORE_SUBMIT : undefined;
-    await askOfDifferences(tx, instruction, planned, { kind, what, named, certain });
+    for (const kind of ASKED_OF_DIFFERENCES) {
+      const certain = kind === 'FOREIGN_RECORD' ? FOREIGN_BEFORE_SUBMIT : undefined;
+      await askOfDifferences(tx, instruction, planned, { kind, what, named: named[kind], certain });
+    }
   }
 
   private async abandon(
@@ -105,12 +107,13 @@ export class Abandonment {
     if ((await obstacleOf(tx, run)) === 'ENDED') return;
     const attempts = await attemptsOf(tx, instruction);
     if (attempts > this.config.REBUILD_LIMIT) {
-      const taken = await toldOfTaken(tx, instruction, reason === HAS_ID_OF_ANOTHER);
+      const alike = await answeredAlike(tx, instruction);
+      const taken = await toldOfTaken(tx, instruction, reason === HAS_ID_OF_ANOTHER && alike === '');
       await raise(tx, {
         kind: 'REBUILD_LIMIT',
         ...aboutInstruction(instruction, planned),
         subjectId: planned.id,
-        happened: `${attempts} attempts to build this instruction were abandoned; the last because ${reason}.${taken?.happened ?? ''}${await answeredAlike(tx, instruction)}`,
+        happened: `${attempts} attempts to build this instruction were abandoned; the last because ${reason}.${taken?.happened ?? ''}${alike}`,
         askBank: taken?.askBank,
       });
       return;

@@ -12,7 +12,12 @@ import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { sendingCloses } from '../domain/send-window';
 import { aboutInstruction, clear, clearAttempt, raise } from '../pay-run/attention.store';
 import { ATTENTION_WORDS, type AttentionKind } from '../pay-run/attention-words';
-import { askOfDifferences, keepDifferences, shownOtherwise } from '../pay-run/difference';
+import {
+  ASKED_OF_DIFFERENCES,
+  askOfDifferences,
+  keepDifferences,
+  shownOtherwise,
+} from '../pay-run/difference';
 import { isSaidExecuted, mayBePaidByAnother, repaysForgotten } from '../pay-run/forgotten-pay';
 import { Instruction, type PlannedInstruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
@@ -166,13 +171,17 @@ async function tellOfOther(
   await keepDifferences(tx, instruction, planned, RELEASED_OTHERWISE);
   if (seen?.kind !== 'different') return;
   const what = shownOtherwise(instruction);
-  await askOfDifferences(tx, instruction, planned, {
-    ...(seen.isForeign
-      ? { kind: 'FOREIGN_RECORD', certain: `We never sent this payment. ${RELEASED_OTHERWISE}` }
-      : { kind: 'ECHO_MISMATCH', certain: RELEASED_OTHERWISE }),
-    what,
-    named: seen.named,
-  });
+  const certain = {
+    FOREIGN_RECORD: `We never sent this payment. ${RELEASED_OTHERWISE}`,
+    ECHO_MISMATCH: RELEASED_OTHERWISE,
+  };
+  for (const kind of ASKED_OF_DIFFERENCES)
+    await askOfDifferences(tx, instruction, planned, {
+      kind,
+      what,
+      named: seen.named[kind],
+      certain: certain[kind],
+    });
 }
 
 /** What the bank does that leaves open whether somebody else submitted it, in words; nothing where it was never there. */

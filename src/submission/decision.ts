@@ -2,6 +2,7 @@ import type { RefusalReason } from '../bank/outcome';
 import { isPastSubmit, readBankStatus } from '../domain/bank-status';
 import type { PersonalData } from '../database/personal-data';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
+import type { Differences } from '../pay-run/difference';
 import { differencesIn, type Judgement, type Totals } from '../pay-run/match';
 
 /** Calculated totals against the plan: less may be lag; more, or the same count with another sum, is a mismatch. */
@@ -23,13 +24,11 @@ export type Concluded =
   | { kind: 'unidentified'; why: string }
   | Different;
 
-/** What differs from what was approved: in words of all, and each in its own. */
+/** What differs from what was approved: in words of all, and each in its own, by what is asked of it. */
 export interface Different {
   kind: 'different';
   why: string;
-  named: readonly string[];
-  /** Whether a payment is there that was never sent. */
-  isForeign: boolean;
+  named: { readonly [Kind in Differences['kind']]: readonly string[] };
 }
 
 /** @param otherwise the fields of the instruction itself that contradict what was initiated */
@@ -39,19 +38,29 @@ export function conclude(
   otherwise: readonly string[],
   personal: Pick<PersonalData, 'hexHash'>,
 ): Concluded {
-  const named = judgement.kind === 'different' ? differencesIn(judgement, personal) : [];
+  const { foreign, ours: named } = wordsOf(judgement, personal);
   if (otherwise.length > 0) named.push(`it differs in ${otherwise.join(', ')}`);
   else if (judgement.kind === 'equal' && totals === 'different')
     named.push('the calculated totals are not the planned ones');
   if (judgement.kind === 'different' || named.length > 0) {
-    const isForeign =
-      judgement.kind === 'different' && judgement.faults.some(({ kind }) => kind === 'foreign');
-    return { kind: 'different', why: textOfFirstFew(named, MOST_NAMED), named, isForeign };
+    const why = textOfFirstFew([...foreign, ...named], MOST_NAMED);
+    return { kind: 'different', why, named: { FOREIGN_RECORD: foreign, ECHO_MISMATCH: named } };
   }
   if (judgement.kind === 'unidentified')
     return { kind: 'unidentified', why: differencesIn(judgement, personal).join() };
   if (judgement.kind === 'fewer' || totals === 'fewer') return { kind: 'fewer', judgement };
   return { kind: 'equal', judgement };
+}
+
+/** What differs by payments that were never sent, and by those that were. */
+function wordsOf(judgement: Judgement, personal: Pick<PersonalData, 'hexHash'>) {
+  const faults = judgement.kind === 'different' ? judgement.faults : [];
+  const of = (isForeign: boolean) =>
+    differencesIn(
+      { kind: 'different', faults: faults.filter(({ kind }) => (kind === 'foreign') === isForeign) },
+      personal,
+    );
+  return { foreign: of(true), ours: of(false) };
 }
 
 /** Whether an instruction that was not submitted by us may be submitted, must be waited for, or has moved. */

@@ -73,12 +73,12 @@ export async function toldOfTaken(
     row_no: number;
     payment_id: string;
     id: string;
-    other: string;
+    other: string | null;
   }>(
-    `SELECT i.bank_instruction_id AS own, b.row_no, b.payment_id, t.id, coalesce((
-         SELECT 'customer instruction ' || oi.bank_instruction_id FROM bank_payment o
+    `SELECT i.bank_instruction_id AS own, b.row_no, b.payment_id, t.id, (
+         SELECT oi.bank_instruction_id FROM bank_payment o
          JOIN instruction oi ON oi.employer_id = o.employer_id AND oi.id = o.instruction_id
-         WHERE o.employer_id = $1 AND o.bank_payment_id = t.id AND o.instruction_id <> i.id), 'another instruction') AS other
+         WHERE o.employer_id = $1 AND o.bank_payment_id = t.id) AS other
      FROM instruction i JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
      CROSS JOIN LATERAL (SELECT substring(b.add_doubt FROM '^the id (.*) of another payment$') AS id) AS t
      WHERE i.employer_id = $1 AND i.planned_instruction_id = $2 AND t.id IS NOT NULL
@@ -89,7 +89,11 @@ export async function toldOfTaken(
   const rows = taken.map(
     ({ own, row_no, payment_id, id }) => `"${id}" to row ${row_no} (${showId('pay', payment_id)}) in ${own}`,
   );
-  const ids = taken.map(({ own, id, other }) => `"${id}" in customer instruction ${own} and in ${other}`);
+  const ids = taken.map(({ own, id, other }) =>
+    own === other
+      ? `"${id}" twice in customer instruction ${own}`
+      : `"${id}" in customer instruction ${own} and in ${other === null ? 'another instruction' : `customer instruction ${other}`}`,
+  );
   const asked = `Why did you give one payment id to two payments: ${textOfFirstFew(ids, IDS_NAMED)}? Which of them has it?`;
   return {
     happened: ` It gave ${textOfFirstFew(rows, IDS_NAMED)}.`,

@@ -108,6 +108,20 @@ describe('how an instruction differs that is given up', () => {
     expect(asked).toContain(await shown(ours.unmoved, FIRST));
   });
 
+  it('is told once, however much it is, and not again once two people decided it', async () => {
+    const many = Array.from({ length: 200 }, (_, row) => `row ${row} differs in iban (reading iban 01ab)`);
+    await differed(ours.abandoned, ...many);
+    const first = await open();
+    expect(first).toMatchObject([{ happened: expect.stringMatching(/ and 180 more\.$/) }]);
+    await differed(ours.unmoved, ...many);
+    expect(await open()).toEqual(first);
+    await office.decide();
+    await differed(ours.unmoved, ...many);
+    expect(await open()).toEqual([]);
+    await differed(ours.unmoved, ...many, SECOND);
+    expect(await open()).toMatchObject([{ happened: await shown(ours.unmoved, SECOND) }]);
+  });
+
   it('stays a question of a length that can be read, which says that there is more', async () => {
     const batch = (n: number) =>
       Array.from({ length: 200 }, (_, row) => `row ${200 * n + row} in iban (reading iban 01ab)`);

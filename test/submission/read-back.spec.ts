@@ -336,7 +336,8 @@ describe('what an unsubmitted instruction announces when it is read back', () =>
     ['executionDate', { executionDate: '2026-12-09' }],
   ])('is different where the bank shows another %s', async (field, shown) => {
     const why = `it differs in ${field}`;
-    expect(await readAs(shown)).toEqual({ kind: 'different', why, named: [why], isForeign: false });
+    const named = { FOREIGN_RECORD: [], ECHO_MISMATCH: [why] };
+    expect(await readAs(shown)).toEqual({ kind: 'different', why, named });
   });
 });
 
