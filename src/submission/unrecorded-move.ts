@@ -1,5 +1,6 @@
 import { EmployerTransaction } from '../database/database';
 import { clearAttempt, isDecided, raise, raiseUndecided } from '../pay-run/attention.store';
+import { keepDifferences } from '../pay-run/difference';
 import { isSaidExecuted } from '../pay-run/forgotten-pay';
 import { Instruction } from '../pay-run/instruction.entity';
 import { UNRECORDED_MOVE, unrecordedMove } from '../pay-run/moved-instruction';
@@ -8,6 +9,9 @@ import { Work } from './work';
 
 const GOES_ON_WITHOUT =
   'We have not submitted it, and nothing more of this run is sent: it waits for this instruction, which cannot be verified any more. The run goes on once it is amended to leave its payments out, or is cancelled; nobody of it is paid again before a person releases them.';
+
+const SUBMITTED_OTHERWISE =
+  'We have not submitted the instruction: somebody else has, and it was never seen whole as it was approved. Whoever decides about that submit has to know first which payments the bank executes.';
 
 /**
  * An instruction of ours that is locked, and was not submitted, is past its submit at the bank: everything stops (rule 5),
@@ -22,6 +26,7 @@ export async function tellOfUnrecordedMove(
 ): Promise<void> {
   const { employerId } = tx;
   await tx.manager.update(Instruction, { employerId, id: instruction.id }, { bankStatus });
+  await keepDifferences(tx, instruction, planned, SUBMITTED_OTHERWISE);
   const breach = unrecordedMove(instruction, planned, bankStatus);
   await stopUnlessDecided(tx, breach, [UNRECORDED_MOVE], []);
   if (run.status !== 'SUBMITTING') {

@@ -7,6 +7,8 @@ import {
   untoldOf,
 } from '../../src/pay-run/difference';
 import { endUnsubmitted, lockInstruction, planOf } from '../../src/pay-run/instruction.store';
+import { tellOfUnrecordedMove } from '../../src/submission/unrecorded-move';
+import { loadWork } from '../../src/submission/work';
 import { idsOf } from '../database/two-employers';
 import { execute, select } from '../support/database';
 import { NothingAsked, nothingAsked } from './nothing-asked';
@@ -120,6 +122,21 @@ describe('how an instruction differs that is given up', () => {
     expect(await open()).toEqual([]);
     await differed(ours.unmoved, ...many, SECOND);
     expect(await open()).toMatchObject([{ happened: await shown(ours.unmoved, SECOND) }]);
+  });
+
+  it('is not said to be built again once somebody else has submitted it', async () => {
+    const building = 'it is abandoned and built again';
+    await about(ours.unmoved, [FIRST], { certain: building }, ours.unmoved);
+    await database.inEmployer(ours.employer, async (tx) => {
+      const work = (await loadWork(tx, ours.unmoved))!;
+      await tellOfUnrecordedMove(tx, { ...work, run: { ...work.run, status: 'BUILDING' } }, 'SUB_REQUIRED');
+    });
+    const asked = await select(
+      office.server.superuserUrl,
+      `SELECT subject_id AS subject, certain FROM attention WHERE kind = 'ECHO_MISMATCH' AND resolved_at IS NULL`,
+    );
+    const words = 'We have not submitted the instruction: somebody else has';
+    expect(asked).toEqual([{ subject: ours.planned[0], certain: expect.stringContaining(words) }]);
   });
 
   it('stays a question of a length that can be read, which says that there is more', async () => {
