@@ -18,7 +18,7 @@ export function readBack(context: Context, instruction: Instruction): ReadBack {
   const judgement = judgePayments(expected, without === 'echo' ? seen.map(unread) : seen);
   const { calculatedCount: count, calculatedTotalMinor: totalMinor } = shown;
   const totals = judgeTotals(planned, without === 'echo' ? { count } : { count, totalMinor });
-  return conclude(judgement, totals, [], { hexHash: (text) => text });
+  return conclude(judgement, totals, [], undefined, { hexHash: (text) => text });
 }
 
 /** What is left of a payment when nobody compares its fields. */

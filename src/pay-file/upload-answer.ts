@@ -109,7 +109,7 @@ const ADDED_LATER = `SELECT k.payment_id FROM faulty_file f
   WHERE f.employer_id = $1 AND f.pay_run_id = $2 AND k.payment_id IS NOT NULL`;
 
 async function readHeldInFile(tx: EmployerTransaction, payRunId: string): Promise<HeldInFile> {
-  const ofFile = `pay_hold WHERE employer_id = $1 AND pay_run_id = $2
+  const ofFile = `pay_hold WHERE employer_id = $1 AND pay_run_id = $2 AND run_version = 1
     AND (payment_id IS NULL OR payment_id NOT IN (${ADDED_LATER}))`;
   const [held] = await queryByHash<{ payments: number; amount_minor: string }>(
     tx,

@@ -26,6 +26,13 @@ export const REFUSED_ALONE =
 export const ECHO_IN_BUILDING =
   'Nothing of the instruction is submitted before a read shows every payment as it was sent; where one shows another, it is abandoned and built again.';
 
+/** Of an instruction that the bank ended, or does not show any more, before its submit. */
+export const WHY_ENDED =
+  'Why did you end customer instruction {ref}, or do not show it any more? We have not submitted it.';
+
+/** Of an instruction with payments that bear no mark of ours. */
+export const WHICH_IS_WHICH = 'Which messageId does each payment of customer instruction {ref} bear?';
+
 /** Where the bank knows nothing of what is asked. */
 export const NOTHING_TO_ASK = 'Nothing: this is decided here.';
 

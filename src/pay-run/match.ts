@@ -91,7 +91,16 @@ export function readingsOf(
   shown: SeenPayment,
   fields: readonly string[],
 ): string[] {
-  return Object.entries(shownFields(shown))
+  return fingerprintsOf(personal, shownFields(shown), fields);
+}
+
+/** Some of what is shown, by field, as keyed fingerprints. */
+export function fingerprintsOf(
+  personal: Pick<PersonalData, 'hexHash'>,
+  shown: Readonly<Record<string, unknown>>,
+  fields: readonly string[],
+): string[] {
+  return Object.entries(shown)
     .filter(([field]) => fields.includes(field))
     .map(([field, value]) => `${field} ${personal.hexHash(String(value)).slice(0, FINGERPRINT)}`);
 }

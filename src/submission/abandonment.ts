@@ -31,7 +31,7 @@ const UNREADABLE = 'The run is to be cancelled or amended, and this instruction 
 const ROWS_NAMED = 5;
 
 const STOPPED_IN_MID_RUN =
-  'The instruction was abandoned before any submit: none of it is paid. Others of the run are submitted, and the run is stopped. Once two people resume it, what is left is built again; what is not submitted by the cut-off becomes VOID and can be paid by a successor.';
+  'The instruction was abandoned before any submit: none of it is paid. Others of the run are submitted, and the run is stopped. Once two people resume it, what is left is built again, unless it was built too often; what is not submitted by the cut-off becomes VOID and can be paid by a successor.';
 
 const FOREIGN_BEFORE_SUBMIT =
   'We never sent this payment. The instruction was abandoned before any submit: none of it is paid. It is built again, unless its run has ended or it was built too often.';
@@ -45,13 +45,16 @@ export class Abandonment {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** Abandons an instruction and plans its next attempt; after too many a person is asked (rule 4). */
-  async rebuild(claim: Claim, work: Work, reason: string): Promise<'never'> {
+  /**
+   * Abandons an instruction and plans its next attempt; after too many a person is asked (rule 4).
+   * @param askBank what the bank is asked then, where its answers to adds are no reason
+   */
+  async rebuild(claim: Claim, work: Work, reason: string, askBank?: string): Promise<'never'> {
     await this.database.inEmployer(claim.employerId, async (tx) => {
       const run = await lockRun(tx, work.run.id);
       const instruction = await lockInstruction(tx, work.instruction.id);
       await fence(tx, claim);
-      await this.abandon(tx, work, { run, instruction }, reason);
+      await this.abandon(tx, work, { run, instruction }, reason, askBank);
     });
     crashPoint('build.abandoned');
     return 'never';
@@ -100,6 +103,7 @@ export class Abandonment {
     { planned }: Work,
     { run, instruction }: { run: PayRun; instruction: Instruction },
     reason: string,
+    askBank?: string,
   ): Promise<void> {
     await endUnsubmitted(tx, instruction, 'service', reason);
     // Whoever was overtaken may have recorded a refusal of what is added to another now.
@@ -114,7 +118,7 @@ export class Abandonment {
         ...aboutInstruction(instruction, planned),
         subjectId: planned.id,
         happened: `${attempts} attempts to build this instruction were abandoned; the last because ${reason}.${taken?.happened ?? ''}${alike}`,
-        askBank: taken?.askBank,
+        askBank: taken?.askBank ?? askBank,
       });
       return;
     }

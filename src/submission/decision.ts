@@ -1,9 +1,10 @@
+import type { BankInstruction } from '../bank/records';
 import type { RefusalReason } from '../bank/outcome';
 import { isPastSubmit, readBankStatus } from '../domain/bank-status';
 import type { PersonalData } from '../database/personal-data';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import type { Differences } from '../pay-run/difference';
-import { differencesIn, type Judgement, type Totals } from '../pay-run/match';
+import { differencesIn, fingerprintsOf, type Judgement, type Totals } from '../pay-run/match';
 
 /** Calculated totals against the plan: less may be lag; more, or the same count with another sum, is a mismatch. */
 export function judgeTotals(planned: Totals, calculated: Partial<Totals>): 'equal' | 'fewer' | 'different' {
@@ -31,17 +32,22 @@ export interface Different {
   named: { readonly [Kind in Differences['kind']]: readonly string[] };
 }
 
-/** @param otherwise the fields of the instruction itself that contradict what was initiated */
+/**
+ * @param otherwise the fields of the instruction itself that contradict what was initiated
+ * @param shown the instruction itself, where it was read
+ */
 export function conclude(
   judgement: Judgement,
   totals: ReturnType<typeof judgeTotals>,
   otherwise: readonly string[],
+  shown: Partial<BankInstruction> | undefined,
   personal: Pick<PersonalData, 'hexHash'>,
 ): Concluded {
   const { foreign, ours: named } = wordsOf(judgement, personal);
-  if (otherwise.length > 0) named.push(`it differs in ${otherwise.join(', ')}`);
+  const reading = (fields: readonly string[]) => readingIn(personal, shown, fields);
+  if (otherwise.length > 0) named.push(`it differs in ${otherwise.join(', ')}${reading(otherwise)}`);
   else if (judgement.kind === 'equal' && totals === 'different')
-    named.push('the calculated totals are not the planned ones');
+    named.push(`the calculated totals are not the planned ones${reading(['calculated'])}`);
   if (judgement.kind === 'different' || named.length > 0) {
     const why = textOfFirstFew([...foreign, ...named], MOST_NAMED);
     return { kind: 'different', why, named: { FOREIGN_RECORD: foreign, ECHO_MISMATCH: named } };
@@ -50,6 +56,22 @@ export function conclude(
     return { kind: 'unidentified', why: differencesIn(judgement, personal).join() };
   if (judgement.kind === 'fewer' || totals === 'fewer') return { kind: 'fewer', judgement };
   return { kind: 'equal', judgement };
+}
+
+/** What is shown in some fields, in words that tell it from another; a reference is another one in each attempt. */
+function readingIn(
+  personal: Pick<PersonalData, 'hexHash'>,
+  shown: Partial<BankInstruction> = {},
+  fields: readonly string[],
+): string {
+  const { requestedCount: count, requestedTotalMinor: total, currency, debtorIban, executionDate } = shown;
+  const calculated = `${shown.calculatedCount}, ${shown.calculatedTotalMinor}`;
+  const readings = fingerprintsOf(
+    personal,
+    { count, total, currency, debtorIban, executionDate, calculated },
+    fields,
+  );
+  return readings.length > 0 ? ` (reading ${readings.join(', ')})` : '';
 }
 
 /** What differs by payments that were never sent, and by those that were. */

@@ -129,7 +129,7 @@ export class InstructionReader {
     const judgement =
       listed.kind === 'unidentified' ? judgePayments(expected, await this.named(expected, seen)) : listed;
     const otherwise = instruction ? this.announcedOtherwise(work, instruction) : [];
-    const concluded = conclude(judgement, totalsIn(work, instruction), otherwise, this.personal);
+    const concluded = conclude(judgement, totalsIn(work, instruction), otherwise, instruction, this.personal);
     return concluded.kind === 'equal' ? { ...concluded, instruction } : concluded;
   }
 

@@ -57,7 +57,7 @@ const STOPPED_PAUSE_MS = 5_000;
 /** A read that does not follow the interface is tried again after so long; a person is told meanwhile. */
 const DRIFT_PAUSE_MS = 30_000;
 
-/** However long the bank asks to wait, so soon it is seen that the cut-off has passed; nothing is sent before it may be. */
+/** However long the bank asks to wait, so soon it is seen what time alone decides; nothing is sent before it may be. */
 const LIMITED_PAUSE_MS = 15_000;
 
 /** How soon a submit that turns out not to have been sent is written down as such while the process ends. */
@@ -135,8 +135,7 @@ export class SubmissionService {
     try {
       return await this.runWorker.step(claim);
     } catch (error) {
-      if (error instanceof RateLimited)
-        return { inMs: Math.min(error.retryAfterMs, LIMITED_PAUSE_MS), waitsFor: waitsForOf(error) };
+      if (error instanceof RateLimited) return limited(error);
       if (isAnswerUnusable(error)) return this.driftBeforeSubmit(claim, error);
       if (error instanceof NotFound) return this.accountHidden(claim);
       if (error instanceof NoReadAllowed) return this.noReadBeforeSubmit(claim);
@@ -156,7 +155,7 @@ export class SubmissionService {
       return await this.dispatch(claim, work, obstacle);
     } catch (error) {
       if (error instanceof Halted) return this.halted(claim, work, error.obstacle);
-      if (error instanceof RateLimited) return { inMs: error.retryAfterMs, waitsFor: waitsForOf(error) };
+      if (error instanceof RateLimited) return limited(error);
       if (error instanceof RowsChanged) return this.tampered(claim, work);
       if (isAnswerUnusable(error)) return this.drift(claim, work, error);
       if (error instanceof NoReadAllowed && INSTRUCTION_UNSENT.includes(work.instruction.status))
@@ -303,4 +302,8 @@ export class SubmissionService {
     });
     return STOPPED_PAUSE_MS;
   }
+}
+
+function limited(error: RateLimited): StepEnd {
+  return { inMs: Math.min(error.retryAfterMs, LIMITED_PAUSE_MS), waitsFor: waitsForOf(error) };
 }

@@ -18,6 +18,7 @@ import { DatabaseIsBehind, recordRestore, RestoreGuard } from '../database/resto
 import { PersonalData } from '../database/personal-data';
 import { writeOutcome } from '../employer/bank-calls';
 import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
+import { WHICH_IS_WHICH, WHY_ENDED } from '../pay-run/attention-words';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { keepMoved } from '../pay-run/moved-instruction';
@@ -130,11 +131,11 @@ export class Submitter {
       case 'moved':
         return this.cutOff.moved(claim, work, reading.bankStatus);
       case 'dead':
-        return this.abandonment.rebuild(claim, work, `the bank ended it (${reading.bankStatus})`);
+        return this.abandonment.rebuild(claim, work, `the bank ended it (${reading.bankStatus})`, WHY_ENDED);
       case 'gone':
-        return this.abandonment.rebuild(claim, work, IS_GONE);
+        return this.abandonment.rebuild(claim, work, IS_GONE, WHY_ENDED);
       case 'unidentified':
-        return this.abandonment.rebuild(claim, work, reading.why);
+        return this.abandonment.rebuild(claim, work, reading.why, WHICH_IS_WHICH);
       case 'different':
         return this.abandonment.differs(claim, work, reading);
     }

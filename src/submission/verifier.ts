@@ -7,7 +7,14 @@ import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, isThere, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { aboutInstruction, clear, clearAttempt, raiseUndecided } from '../pay-run/attention.store';
-import { ATTENTION_WORDS, BEFORE_SUBMIT, UNSENT_OR_NOT, WAS_IT_SUBMITTED } from '../pay-run/attention-words';
+import {
+  ATTENTION_WORDS,
+  BEFORE_SUBMIT,
+  UNSENT_OR_NOT,
+  WAS_IT_SUBMITTED,
+  WHICH_IS_WHICH,
+  WHY_ENDED,
+} from '../pay-run/attention-words';
 import { isEndedBeforeSubmit } from '../domain/bank-status';
 import { textOfFirstFew } from '../domain/first-few';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
@@ -73,13 +80,13 @@ export class Verifier {
       case 'moved':
         return this.breach(claim, work, reading.bankStatus);
       case 'dead':
-        return this.abandonment.rebuild(claim, work, `the bank ended it (${reading.bankStatus})`);
+        return this.abandonment.rebuild(claim, work, `the bank ended it (${reading.bankStatus})`, WHY_ENDED);
       case 'gone':
         // Until then a read may be older than the instruction.
         if (lagLeftMs > 0) return Math.ceil(lagLeftMs);
-        return this.abandonment.rebuild(claim, work, IS_GONE);
+        return this.abandonment.rebuild(claim, work, IS_GONE, WHY_ENDED);
       case 'unidentified':
-        return this.abandonment.rebuild(claim, work, reading.why);
+        return this.abandonment.rebuild(claim, work, reading.why, WHICH_IS_WHICH);
       case 'different':
         return this.abandonment.differs(claim, work, reading);
     }

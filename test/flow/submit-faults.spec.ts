@@ -61,4 +61,10 @@ describe('under faults of a submit', () => {
     }
     expect((await payroll.calls()).submit).toBe(ROWS / PER_INSTRUCTION);
   });
+
+  it('submit 429: people are told of the doubt in time, however long the bank asks to wait', async () => {
+    await payroll.fault({ operation: 'submit', kind: '429', nth: 1, retryAfterS: 600 });
+    const id = await payroll.paid(payFile(payRows(PER_INSTRUCTION)));
+    await payroll.askedAbout(id, 'SUBMIT_UNKNOWN', 40_000);
+  });
 });

@@ -3,6 +3,8 @@ import { newId } from '../../src/database/new-id';
 import { HoldCode } from '../../src/domain/hold';
 import { readId, showId } from '../../src/http/prefixed-id';
 import { withdrawFurtherPay } from '../../src/pay-file/release';
+import { PayFile } from '../../src/pay-file/pay-file.entity';
+import { readUploadAnswer } from '../../src/pay-file/upload-answer';
 import { amend } from '../../src/pay-run/amendment';
 import { raise } from '../../src/pay-run/attention.store';
 import { cancelRun } from '../../src/pay-run/cancellation';
@@ -679,6 +681,11 @@ describe('an amendment ends what is not true of its run any more, and holds what
     await redated(id, '2027-11-26');
     expect(await holdsOf(id)).toEqual(['PERIOD_FAR_FROM_DATE open']);
     await expect(approved(id)).rejects.toMatchObject({ code: 'HOLDS_OPEN' });
+    const uploaded = await withRun(id, async (tx, run) => {
+      const { id: file } = await tx.manager.findOneByOrFail(PayFile, { payRunId: run.id });
+      return readUploadAnswer(tx, desk.personal, file);
+    });
+    expect(uploaded.held.holds).toEqual({});
   });
 
   it('as far as its release does not cover it: farther is held again', async () => {

@@ -1,5 +1,6 @@
 import { Config } from '../../src/config/env';
 import { Leases, wake } from '../../src/database/leases';
+import { WHY_ENDED } from '../../src/pay-run/attention-words';
 import { Abandonment } from '../../src/submission/abandonment';
 import type { InstructionReader } from '../../src/submission/read-back';
 import { loadWork } from '../../src/submission/work';
@@ -46,5 +47,44 @@ describe('what is ended for an amendment, and is shown as submitted by somebody 
     expect(await select(superuserUrl, `SELECT stopped_reason FROM pay_run WHERE id = '${ours.run}'`)).toEqual(
       [{ stopped_reason: 'POSSIBLE_DUPLICATE_PAY' }],
     );
+  });
+});
+
+describe('what was built too often in vain', () => {
+  it.each([
+    [
+      'the bank ended it (CANCELLED)',
+      WHY_ENDED,
+      /^Why did you end customer instruction \S+, or do not show it/,
+    ],
+    [
+      'an add without an answer was not seen',
+      undefined,
+      /^Why do additions to an instruction, last to \S+, stay/,
+    ],
+  ])('asks the bank about what it was abandoned for: %s', async (reason, askBank, asked) => {
+    const { superuserUrl } = office.server;
+    await execute(
+      superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE pay_run SET status = 'VERIFIED' WHERE id = '${ours.spareRun}';
+       UPDATE instruction SET status = 'VERIFIED', pay_run_id = '${ours.spareRun}', planned_instruction_id = '${ours.planned[2]}'
+       WHERE id = '${ours.unmoved}'`,
+    );
+    await office.database.inEmployer(ours.employer, async (tx) =>
+      wake(tx, 'INSTRUCTION', ours.employer, [ours.unmoved]),
+    );
+    const [claim] = await new Leases(office.database).claim('INSTRUCTION', 'first', 1, 60_000);
+    const work = await office.database.inEmployer(ours.employer, (tx) => loadWork(tx, ours.unmoved));
+    const abandonment = new Abandonment(
+      office.database,
+      {} as InstructionReader,
+      { REBUILD_LIMIT: 0 } as Config,
+    );
+    await abandonment.rebuild(claim!, work!, reason, askBank);
+    const told = `SELECT happened, ask_bank AS asked FROM attention WHERE kind = 'REBUILD_LIMIT' AND resolved_at IS NULL`;
+    expect(await select(superuserUrl, told)).toEqual([
+      { happened: expect.stringContaining(reason), asked: expect.stringMatching(asked) },
+    ]);
   });
 });

@@ -1,3 +1,4 @@
+import { createHash } from 'crypto';
 import {
   BankClientError,
   BankError,
@@ -21,7 +22,8 @@ import { PaymentsAlone } from '../../src/employer/payments-alone';
 import { faultsOf, readsOf } from '../support/reads-of';
 
 /** What is sealed is the text itself. */
-const personal = { open: (sealed: string) => sealed } as unknown as PersonalData;
+const hexHash = (text: string) => createHash('sha256').update(text).digest('hex');
+const personal = { open: (sealed: string) => sealed, hexHash } as unknown as PersonalData;
 
 const raw = { raw: '' };
 const gone = new NotFound(404, raw);
@@ -335,9 +337,24 @@ describe('what an unsubmitted instruction announces when it is read back', () =>
     ['executionDate', { executionDate: '2026-11-30' }],
     ['executionDate', { executionDate: '2026-12-09' }],
   ])('is different where the bank shows another %s', async (field, shown) => {
-    const why = `it differs in ${field}`;
+    const reading = field === 'reference' ? '' : ` [(]reading ${field} \\w{8}[)]`;
+    const why = expect.stringMatching(new RegExp(`^it differs in ${field}${reading}$`));
     const named = { FOREIGN_RECORD: [], ECHO_MISMATCH: [why] };
     expect(await readAs(shown)).toEqual({ kind: 'different', why, named });
+  });
+
+  it.each<[shown: Partial<BankInstruction>, other: Partial<BankInstruction>]>([
+    [{ debtorIban: 'BE68539007547034' }, { debtorIban: 'BE71096123456769' }],
+    [{ executionDate: '2026-11-30' }, { executionDate: '2026-12-09' }],
+    [
+      { calculatedCount: 0, calculatedTotalMinor: 1n },
+      { calculatedCount: 0, calculatedTotalMinor: 2n },
+    ],
+  ])('is told from another that differs in the same field (%#)', async (shown, other) => {
+    const first = await readAs(shown);
+    expect(first).toMatchObject({ kind: 'different' });
+    expect(await readAs(shown)).toEqual(first);
+    expect(await readAs(other)).not.toEqual(first);
   });
 });
 
