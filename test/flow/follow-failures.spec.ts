@@ -541,7 +541,7 @@ describe('a submitted instruction that the bank hides', () => {
     expect((await payroll.as('operator').get(payroll.path(`/attention/${asked!.id}`))).data.payments).toBe(6);
     expect(asked!.askBank).toMatch(/1002, 1003|1003, 1002/);
     const open = await Promise.all([first, second].map((id) => payroll.run(id)));
-    expect(open.map(({ openAttentions }) => openAttentions as number).sort()).toEqual([0, 1]);
+    expect(open.map(({ openAttentions }) => openAttentions as number)).toEqual([1, 1]);
     const reason = 'the bank refuses these, and shows all others';
     const path = payroll.path(`/attention/${asked!.id}`);
     expect((await payroll.decide(path, { action: 'RESUME', reason })).status).toBe(200);
