@@ -10,6 +10,15 @@ export interface AskedRecord {
   row?: number | null;
 }
 
+/** A refusal of our access that a question is about: of a run, and of an instruction where one was asked for. */
+export interface AskedRefusal {
+  runId: string;
+  instructionId?: string;
+  /** Whether the bank hides what was submitted; `words` is then its refusal only, and else all that is told. */
+  isHidden: boolean;
+  words: string;
+}
+
 /** Something a person must decide: what happened, what is certain, what to ask the bank. */
 @Entity('attention')
 export class Attention {
@@ -34,6 +43,8 @@ export class Attention {
   @Column('jsonb', { nullable: true }) records!: AskedRecord[] | null;
   /** How payments differ from what was approved, each in its words; null where that is not asked about, or was not kept yet. */
   @Column('text', { array: true, nullable: true }) differing!: readonly string[] | null;
+  /** Of access that the bank refuses; null where that is not asked about, or was not kept yet. */
+  @Column('jsonb', { nullable: true }) refusals!: AskedRefusal[] | null;
   /** What the bank shows, or seems to have paid, beyond the approved payments; negative where it is less. */
   @Column('integer', { nullable: true }) beyondPayments!: number | null;
   /** The same in minor units. */

@@ -2,7 +2,7 @@ import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { words } from '../database/words';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
-import { AskedRecord, Attention } from './attention.entity';
+import { AskedRecord, AskedRefusal, Attention } from './attention.entity';
 import { ATTENTION_WORDS, AttentionKind, HOLDS_NOTHING, SUCCESSOR_REFUSED } from './attention-words';
 import { Instruction, PlannedInstruction } from './instruction.entity';
 import type { Totals } from './match';
@@ -29,6 +29,8 @@ export interface Alarm {
   records?: AskedRecord[];
   /** Each difference it is about, in words that tell it from others. */
   differing?: readonly string[] | null;
+  /** Each refusal of our access it is about. */
+  refusals?: AskedRefusal[];
   /** What the available balance falls short by, charges to be expected included: that more lacks is another question. */
   lackingMinor?: bigint;
   /** What the bank shows, or seems to have paid, beyond the approved payments; negative where it is less. */
@@ -102,6 +104,7 @@ export async function raise(tx: EmployerTransaction, alarm: Alarm): Promise<void
       lackingMinor: alarm.lackingMinor ?? null,
       records: alarm.records ?? null,
       differing: alarm.differing ?? null,
+      refusals: alarm.refusals ?? null,
       beyondPayments: alarm.beyond?.count ?? null,
       beyondMinor: alarm.beyond?.totalMinor ?? null,
       // What the same work found before was there before it was asked about.

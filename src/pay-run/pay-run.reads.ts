@@ -199,11 +199,12 @@ function instructionCounts(
   );
 }
 
+/** Of a question about several runs each counts it. */
 async function countOpenAttentions(tx: EmployerTransaction, payRunId: string): Promise<number> {
   const [row] = await tx.query<{ count: number }>(
     `SELECT count(*)::int AS count FROM attention
-     WHERE employer_id = $1 AND pay_run_id = $2 AND resolved_at IS NULL`,
-    [tx.employerId, payRunId],
+     WHERE employer_id = $1 AND resolved_at IS NULL AND (pay_run_id = $2 OR refusals @> $3::jsonb)`,
+    [tx.employerId, payRunId, JSON.stringify([{ runId: payRunId }])],
   );
   return row?.count ?? 0;
 }

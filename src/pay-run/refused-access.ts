@@ -1,10 +1,13 @@
 import { readById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
+import { INSTRUCTION_PARKED } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
+import { withoutUnstorable } from '../domain/storable-text';
 import { EmployerAccount } from '../employer/employer.entity';
-import { readId, showId } from '../http/prefixed-id';
-import { aboutInstruction, Alarm, isDecided, openText, raise, raiseAnew } from './attention.store';
+import { showId } from '../http/prefixed-id';
+import type { AskedRefusal } from './attention.entity';
+import { Alarm, raise, raiseAnew } from './attention.store';
 import { Instruction } from './instruction.entity';
 import { PayRun } from './pay-run.entity';
 import { awaitTurnOfEmployer, stopEmployer } from './stop';
@@ -18,10 +21,13 @@ export async function accessRefused(
   happened: string,
 ): Promise<void> {
   await stopEmployer(tx, 'CREDENTIALS');
-  await raise(tx, await refusalOf(tx, run, instruction, happened));
+  await raise(
+    tx,
+    await alarmOf(tx, [
+      { runId: run.id, instructionId: instruction?.id, isHidden: false, words: withoutUnstorable(happened) },
+    ]),
+  );
 }
-
-const HIDDEN = 'The bank refuses to show what became of submitted payments of ';
 
 /**
  * The bank refuses to show what a run has submitted, at every read as long as it lasts: as above, unless it is decided of
@@ -33,47 +39,65 @@ export async function hiddenFromUs(
   instruction: Instruction,
   refusal: string,
 ): Promise<void> {
-  const asked = { kind: 'CREDENTIALS', subjectId: tx.employerId, happened: HIDDEN } as const;
-  const words = [HIDDEN, showId('run', run.id)];
-  if (await isDecided(tx, asked, [...words, refusal])) return;
+  const hidden = { runId: run.id, isHidden: true, words: withoutUnstorable(refusal) };
+  if (await isResumed(tx, hidden)) return;
   await awaitTurnOfEmployer(tx);
   // Two people may have decided it while this waited for its turn.
-  if (await isDecided(tx, asked, [...words, refusal])) return;
+  if (await isResumed(tx, hidden)) return;
   await stopEmployer(tx, 'CREDENTIALS');
-  const open = await openText(tx, asked);
-  if (words.every((word) => open?.includes(word))) return;
-  await raiseAnew(tx, await hiddenBeside(tx, open ?? '', run, instruction, refusal));
+  const open = await openRefusals(tx);
+  if (open.some((one) => one.isHidden && one.runId === run.id && one.words === hidden.words)) return;
+  const others = open.filter((one) => !one.isHidden || one.instructionId !== instruction.id);
+  const refusals = [...(await stillRefused(tx, others)), { ...hidden, instructionId: instruction.id }];
+  await raiseAnew(tx, await alarmOf(tx, refusals));
   // What else is hidden is then told before people resume, and does not stop them once more.
-  if (open?.includes(HIDDEN) !== true) await lookAtSubmitted(tx, instruction.id);
+  if (!open.some(({ isHidden }) => isHidden)) await lookAtSubmitted(tx, instruction.id);
 }
 
-/** What is told of a run that is hidden, beside what the open question tells: of other such runs, or of another refusal. */
-async function hiddenBeside(
+/** Whether two people let the employer go on after they were told of a run with that refusal. */
+async function isResumed(tx: EmployerTransaction, refusal: AskedRefusal): Promise<boolean> {
+  const resumed = await tx.query(
+    `SELECT FROM attention a JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
+     WHERE a.employer_id = $1 AND a.kind = 'CREDENTIALS' AND a.subject_id = $1 AND a.refusals @> $2::jsonb
+       AND a.resolved_at IS NOT NULL AND d.action = 'RESUME' AND d.confirmed_at IS NOT NULL
+     LIMIT 1`,
+    [tx.employerId, JSON.stringify([refusal])],
+  );
+  return resumed.length > 0;
+}
+
+/** What the open question is about. */
+async function openRefusals(tx: EmployerTransaction): Promise<AskedRefusal[]> {
+  const open = await tx.query<{
+    refusals: AskedRefusal[] | null;
+    runId: string | null;
+    instructionId: string | null;
+    words: string;
+  }>(
+    `SELECT refusals, pay_run_id AS "runId", instruction_id AS "instructionId", happened AS words
+     FROM attention WHERE employer_id = $1 AND kind = 'CREDENTIALS' AND subject_id = $1 AND resolved_at IS NULL`,
+    [tx.employerId],
+  );
+  return open.flatMap(({ refusals, runId, instructionId, words }) => {
+    if (refusals !== null || runId === null) return refusals ?? [];
+    return [{ runId, instructionId: instructionId ?? undefined, isHidden: false, words }];
+  });
+}
+
+/** Without what was hidden and has ended since, or was found never to be submitted. */
+async function stillRefused(
   tx: EmployerTransaction,
-  open: string,
-  run: PayRun,
-  instruction: Instruction,
-  refusal: string,
-): Promise<Alarm> {
-  const [before = '', hidden = ''] = open.split(HIDDEN);
-  const names = [...new Set([...(hidden.match(/run_[0-9a-f]{32}/g) ?? []), showId('run', run.id)])];
-  const happened = `${before}${before === '' || before.endsWith(' ') ? '' : ' '}${HIDDEN}${names.join(', ')}: ${refusal}.`;
-  if (names.length === 1) return refusalOf(tx, run, instruction, happened);
-  const alarms = [];
-  for (const name of names) {
-    const one = await readById(tx, PayRun, readId('run', name));
-    alarms.push(await refusalOf(tx, one, one.id === run.id ? instruction : undefined, happened));
-  }
-  return {
-    kind: 'CREDENTIALS',
-    subjectId: tx.employerId,
-    // The first keeps what is open about it.
-    payRunId: alarms[0]?.payRunId,
-    bankReference: [...new Set(alarms.map(({ bankReference }) => bankReference))].join(', '),
-    happened,
-    payments: alarms.reduce((sum, { payments = 0 }) => sum + payments, 0),
-    amountMinor: sumMinor(alarms.map(({ amountMinor = 0n }) => amountMinor)),
-  };
+  refusals: readonly AskedRefusal[],
+): Promise<AskedRefusal[]> {
+  const submitted = await tx.query<{ id: string }>(
+    `SELECT id FROM instruction WHERE employer_id = $1 AND id = ANY ($2) AND status = ANY ($3)`,
+    [
+      tx.employerId,
+      refusals.map(({ instructionId }) => instructionId).filter((id) => id !== undefined),
+      ['SUBMIT_INTENT', 'SUBMITTED', ...INSTRUCTION_PARKED],
+    ],
+  );
+  return refusals.filter((one) => !one.isHidden || submitted.some(({ id }) => id === one.instructionId));
 }
 
 /** Has what else is submitted for the employer be read now. */
@@ -90,22 +114,57 @@ async function lookAtSubmitted(tx: EmployerTransaction, instructionId: string): 
   );
 }
 
-/** It holds up what of a run that is being submitted no submit left for, and what the refusal is about; of any other, all. */
-async function refusalOf(
-  tx: EmployerTransaction,
-  run: PayRun,
-  instruction: Instruction | undefined,
-  happened: string,
-): Promise<Alarm> {
-  const { bankAccountId } = await readById(tx, EmployerAccount, run.accountId);
-  const all = { payments: run.rowCount, amountMinor: run.totalMinor };
+/** The question about refusals, the first of which keeps what is open about it. */
+async function alarmOf(tx: EmployerTransaction, refusals: AskedRefusal[]): Promise<Alarm> {
+  const runIds = [...new Set(refusals.map(({ runId }) => runId))];
+  const accounts = new Set<string>();
+  const totals = [];
+  for (const runId of runIds) {
+    const run = await readById(tx, PayRun, runId);
+    accounts.add((await readById(tx, EmployerAccount, run.accountId)).bankAccountId);
+    totals.push(await heldUp(tx, run, refusals));
+  }
   return {
     kind: 'CREDENTIALS',
-    ...(instruction && aboutInstruction(instruction)),
-    bankReference: bankAccountId,
     subjectId: tx.employerId,
-    payRunId: run.id,
-    happened,
-    ...(run.status === 'SUBMITTING' ? await unsentOf(tx, run, instruction?.id) : all),
+    payRunId: runIds[0],
+    instructionId: refusals.length === 1 ? refusals[0]?.instructionId : undefined,
+    bankReference: [...accounts].join(', '),
+    happened: told(refusals),
+    payments: totals.reduce((sum, { payments }) => sum + payments, 0),
+    amountMinor: sumMinor(totals.map(({ amountMinor }) => amountMinor)),
+    refusals,
   };
+}
+
+/** What of a run that is being submitted no submit left for, and what the refusals are about; of any other, all. */
+async function heldUp(
+  tx: EmployerTransaction,
+  run: PayRun,
+  refusals: readonly AskedRefusal[],
+): Promise<{ payments: number; amountMinor: bigint }> {
+  if (run.status !== 'SUBMITTING') return { payments: run.rowCount, amountMinor: run.totalMinor };
+  const instructionIds = refusals.map(({ instructionId }) => instructionId);
+  return unsentOf(
+    tx,
+    run,
+    instructionIds.filter((id) => id !== undefined),
+  );
+}
+
+/** Each refusal with its runs, whose names are told unless it is the only one and hides nothing. */
+function told(refusals: readonly AskedRefusal[]): string {
+  const [first] = refusals;
+  if (first && refusals.length === 1 && !first.isHidden) return first.words;
+  const sentences = refusals.map(({ runId, isHidden, words }) =>
+    isHidden ? hiddenWith(refusals, words) : `Of ${showId('run', runId)}: ${words}`,
+  );
+  return [...new Set(sentences)].join(' ');
+}
+
+/** Of all that the bank hides with the same refusal. */
+function hiddenWith(refusals: readonly AskedRefusal[], refusal: string): string {
+  const alike = refusals.filter(({ isHidden, words }) => isHidden && words === refusal);
+  const names = new Set(alike.map(({ runId }) => showId('run', runId)));
+  return `The bank refuses to show what became of submitted payments of ${[...names].join(', ')}: ${refusal}.`;
 }

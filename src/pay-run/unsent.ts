@@ -4,19 +4,19 @@ import type { PayRun } from './pay-run.entity';
 
 /**
  * What of a run that is being submitted no submit may have left for; in minor units.
- * @param besideId an instruction that counts as well, whatever became of its submit
+ * @param besideIds instructions that count as well, whatever became of their submits
  */
 export async function unsentOf(
   tx: EmployerTransaction,
   { id, runVersion }: Pick<PayRun, 'id' | 'runVersion'>,
-  besideId: string | null = null,
+  besideIds: readonly string[] = [],
 ): Promise<{ payments: number; amountMinor: bigint }> {
   const [row] = await tx.query<{ payments: number; amount: string }>(
     `SELECT coalesce(sum(n.row_count), 0)::int AS payments, coalesce(sum(n.total_minor), 0) AS amount
      FROM planned_instruction n WHERE n.employer_id = $1 AND n.pay_run_id = $2 AND n.run_version = $3
        AND NOT EXISTS (SELECT FROM instruction i WHERE i.employer_id = $1 AND i.planned_instruction_id = n.id
-         AND i.status = ANY ($4) AND i.id IS DISTINCT FROM $5::uuid)`,
-    [tx.employerId, id, runVersion, ['SUBMIT_INTENT', ...INSTRUCTION_SENT], besideId],
+         AND i.status = ANY ($4) AND i.id <> ALL ($5::uuid[]))`,
+    [tx.employerId, id, runVersion, ['SUBMIT_INTENT', ...INSTRUCTION_SENT], besideIds],
   );
   return { payments: row?.payments ?? 0, amountMinor: BigInt(row?.amount ?? 0) };
 }

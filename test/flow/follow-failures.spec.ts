@@ -518,37 +518,50 @@ describe('a submitted instruction that the bank hides', () => {
     expect(await stopped()).toBeNull();
   });
 
-  it('is one question with all others that are hidden, and one word lets the employer go on', async () => {
-    const first = await following();
-    const second = await payroll.paid(payFile(payRows(3, 11)));
-    await payroll.until(second, ['FOLLOWING'], 20_000);
-    const other = '01980000-0000-7000-8000-000000001003';
-    await execute(
-      payroll.database.superuserUrl,
-      `SET session_replication_role = replica;
+  it.each([
+    ['as they are', /of run_\w+, run_\w+: The bank answered 403/, undefined],
+    ['for another reason', /answered 403.*probe it again\.|probe it again\..*answered 403/, '{BALANCE}'],
+  ])(
+    'is one question with all others that are hidden %s, and one word lets the employer go on',
+    async (_, all, allowed) => {
+      const first = await following();
+      const second = await payroll.paid(payFile(payRows(3, 11)));
+      await payroll.until(second, ['FOLLOWING'], 20_000);
+      const other = '01980000-0000-7000-8000-000000001003';
+      await execute(
+        payroll.database.superuserUrl,
+        `SET session_replication_role = replica;
        INSERT INTO employer_account SELECT (jsonb_populate_record(a, jsonb_build_object(
          'id', '${other}', 'bank_account_id', '1003', 'iban_hash', '\\x' || repeat('01', 32)))).* FROM employer_account a;
        UPDATE pay_run SET account_id = '${other}' WHERE replace(id::text, '-', '') = '${second.slice(4)}'`,
-    );
-    await hide(everyRead, '403');
-    const told = async () => (await payroll.attention()).filter(({ kind }) => kind === 'CREDENTIALS');
-    const isTold = async () =>
-      (await told()).some(({ happened }) => [first, second].every((id) => happened.includes(id)));
-    await eventually(async () => (await told()).length > 0, 20_000);
-    await readAgain(4);
-    await eventually(isTold, 5_000);
-    const [asked] = await told();
-    expect((await payroll.as('operator').get(payroll.path(`/attention/${asked!.id}`))).data.payments).toBe(6);
-    expect(asked!.askBank).toMatch(/1002, 1003|1003, 1002/);
-    const open = await Promise.all([first, second].map((id) => payroll.run(id)));
-    expect(open.map(({ openAttentions }) => openAttentions as number).sort()).toEqual([0, 1]);
-    const reason = 'the bank refuses these, and shows all others';
-    const path = payroll.path(`/attention/${asked!.id}`);
-    expect((await payroll.decide(path, { action: 'RESUME', reason })).status).toBe(200);
-    await readAgain(8);
-    expect(await kinds()).toEqual([]);
-    expect(await stopped()).toBeNull();
-  });
+      );
+      if (allowed) {
+        const left = `UPDATE employer_account SET reads = '${allowed}' WHERE id = '${other}'`;
+        await execute(payroll.database.superuserUrl, left);
+      }
+      await hide(everyRead, '403');
+      const told = async () => (await payroll.attention()).filter(({ kind }) => kind === 'CREDENTIALS');
+      const isTold = async () =>
+        (await told()).some(({ happened }) => [first, second].every((id) => happened.includes(id)));
+      await eventually(async () => (await told()).length > 0, 20_000);
+      await readAgain(4);
+      await eventually(isTold, 5_000);
+      const [asked] = await told();
+      expect(asked!.happened).toMatch(all);
+      expect((await payroll.as('operator').get(payroll.path(`/attention/${asked!.id}`))).data.payments).toBe(
+        6,
+      );
+      expect(asked!.askBank).toMatch(/1002, 1003|1003, 1002/);
+      const open = await Promise.all([first, second].map((id) => payroll.run(id)));
+      expect(open.map(({ openAttentions }) => openAttentions as number)).toEqual([1, 1]);
+      const reason = 'the bank refuses these, and shows all others';
+      const path = payroll.path(`/attention/${asked!.id}`);
+      expect((await payroll.decide(path, { action: 'RESUME', reason })).status).toBe(200);
+      await readAgain(8);
+      expect(await kinds()).toEqual([]);
+      expect(await stopped()).toBeNull();
+    },
+  );
 
   it('stops its employer, and is told with those decided before, where it is hidden after that', async () => {
     const first = await following();

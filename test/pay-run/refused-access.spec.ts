@@ -1,0 +1,176 @@
+import { readById } from '../../src/database/by-id';
+import type { Database } from '../../src/database/database';
+import { showId } from '../../src/http/prefixed-id';
+import { Instruction } from '../../src/pay-run/instruction.entity';
+import { PayRun } from '../../src/pay-run/pay-run.entity';
+import { accessRefused, hiddenFromUs } from '../../src/pay-run/refused-access';
+import { firstRows, hashOf, idsOf, insertion, uuid } from '../database/two-employers';
+import { execute, select, TestDatabase } from '../support/database';
+import { NothingAsked, nothingAsked } from './nothing-asked';
+
+const ours = idsOf(1);
+const { employer_account: account, pay_run: run, instruction } = firstRows(1);
+const OTHER_ACCOUNT = uuid(1_100);
+const REFUSED = 'The bank answered 403';
+const NO_READ = 'no read was found: probe it again';
+
+/** Runs with one submitted instruction each; the last on an account of its own. */
+const [A, B, C] = [1, 2, 3].map((n) => ({ run: uuid(1_100 + n), instruction: uuid(1_110 + n) })) as [
+  Hidden,
+  Hidden,
+  Hidden,
+];
+interface Hidden {
+  run: string;
+  instruction: string;
+}
+
+let office: NothingAsked;
+let server: TestDatabase;
+let database: Database;
+beforeEach(async () => {
+  office = await nothingAsked();
+  ({ server, database } = office);
+  const rows = [A, B, C].flatMap((one, n) => [
+    insertion('pay_run', {
+      ...run,
+      id: one.run,
+      account_id: one === C ? OTHER_ACCOUNT : ours.account,
+      schedule_id: null,
+      sequence: 7 + n,
+      parent_run_id: ours.run,
+      status: 'FOLLOWING',
+    }),
+    insertion('instruction', {
+      ...instruction,
+      id: one.instruction,
+      pay_run_id: one.run,
+      planned_instruction_id: uuid(1_120 + n),
+      status: 'SUBMITTED',
+      bank_instruction_id: `hidden-${n}`,
+    }),
+  ]);
+  await changed(
+    insertion('employer_account', {
+      ...account,
+      id: OTHER_ACCOUNT,
+      bank_account_id: 'other-account',
+      iban_hash: hashOf(7),
+    }),
+    ...rows,
+  );
+});
+afterEach(() => office.close());
+
+/** As it may have come to be. */
+const changed = (...statements: string[]) =>
+  execute(server.superuserUrl, ['SET session_replication_role = replica', ...statements].join(';\n'));
+
+const hide = (one: Hidden, refusal = REFUSED) =>
+  database.inEmployer(ours.employer, async (tx) =>
+    hiddenFromUs(
+      tx,
+      await readById(tx, PayRun, one.run),
+      await readById(tx, Instruction, one.instruction),
+      refusal,
+    ),
+  );
+const refuse = (runId: string, happened: string) =>
+  database.inEmployer(ours.employer, async (tx) =>
+    accessRefused(tx, await readById(tx, PayRun, runId), undefined, happened),
+  );
+const asked = () =>
+  select<{ happened: string; ask_bank: string; payments: number; amount_minor: string }>(
+    server.superuserUrl,
+    `SELECT happened, ask_bank, payments, amount_minor FROM attention WHERE kind = 'CREDENTIALS' AND resolved_at IS NULL`,
+  );
+const resume = async () => {
+  await office.resume();
+  await changed('UPDATE employer SET stopped_at = NULL, stopped_reason = NULL');
+};
+const isStopped = async () =>
+  (await select(server.superuserUrl, 'SELECT FROM employer WHERE stopped_at IS NOT NULL')).length > 0;
+const hidden = (refusal: string, ...runs: Hidden[]) =>
+  `The bank refuses to show what became of submitted payments of ${runs.map((one) => showId('run', one.run)).join(', ')}: ${refusal}.`;
+
+describe('what the bank hides of several runs', () => {
+  it('is told with the refusal of each, and one word lets all go on', async () => {
+    await hide(A, NO_READ);
+    await hide(B);
+    await hide(C);
+    const [told] = await asked();
+    expect(told).toMatchObject({
+      happened: `${hidden(NO_READ, A)} ${hidden(REFUSED, B, C)}`,
+      ask_bank: expect.stringContaining('account-1, other-account'),
+      payments: 9,
+      amount_minor: '900',
+    });
+    await resume();
+    await hide(A, NO_READ);
+    await hide(B);
+    await hide(C);
+    expect(await asked()).toEqual([]);
+    expect(await isStopped()).toBe(false);
+  });
+
+  it('is asked of once more where one is refused in another way, though that was decided of others', async () => {
+    await hide(A, NO_READ);
+    await hide(B);
+    await resume();
+    await hide(A);
+    expect(await asked()).toMatchObject([{ happened: hidden(REFUSED, A), payments: 3 }]);
+    expect(await isStopped()).toBe(true);
+  });
+
+  it('is told of each as it is refused now', async () => {
+    await hide(A, NO_READ);
+    await hide(A);
+    await hide(B);
+    expect(await asked()).toMatchObject([{ happened: hidden(REFUSED, A, B), payments: 6 }]);
+  });
+
+  it('is told anew without those that have ended since', async () => {
+    await hide(A);
+    await hide(B);
+    await changed(
+      `UPDATE instruction SET status = 'CLOSED', outcome = 'SETTLED' WHERE id = '${A.instruction}'`,
+    );
+    await hide(C);
+    expect(await asked()).toMatchObject([{ happened: hidden(REFUSED, B, C), payments: 6 }]);
+  });
+
+  it('counts what is hidden of a run that is being submitted also as it is told with others', async () => {
+    const inMidRun = { run: ours.run, instruction: ours.instruction[0] };
+    await changed(`UPDATE instruction SET status = 'SUBMITTED' WHERE id = '${inMidRun.instruction}'`);
+    await hide(inMidRun);
+    const [alone] = await asked();
+    await hide(B);
+    expect(await asked()).toMatchObject([{ payments: alone!.payments + 3 }]);
+  });
+});
+
+describe('a run whose access is refused before its submit', () => {
+  const before = 'The bank refused our access before the submit: The bank answered 403.';
+
+  it('stays in the question, by its name, where the bank hides another', async () => {
+    await refuse(ours.spareRun, before);
+    expect(await asked()).toMatchObject([{ happened: before, payments: 3 }]);
+    await hide(C);
+    await hide(C);
+    expect(await asked()).toMatchObject([
+      {
+        happened: `Of ${showId('run', ours.spareRun)}: ${before} ${hidden(REFUSED, C)}`,
+        ask_bank: expect.stringContaining('account-1, other-account'),
+        payments: 6,
+        amount_minor: '600',
+      },
+    ]);
+  });
+
+  it('stays in it also where it was asked before refusals were kept', async () => {
+    await refuse(ours.spareRun, before);
+    await changed(`UPDATE attention SET refusals = NULL WHERE resolved_at IS NULL`);
+    await hide(C);
+    expect(await asked()).toMatchObject([{ payments: 6 }]);
+  });
+});
