@@ -243,6 +243,22 @@ describe('what was submitted by a process that is now set to another unit of amo
     await noneAsked();
   });
 
+  it('is no more said to be read in another unit once the setting is right, though the bank refuses every read', async () => {
+    payroll = await Payroll.start();
+    await payroll.untilSettled(await payroll.paid(payFile(payRows(2))));
+    await flip(OTHER);
+    await asked();
+    const reads = ['getInstruction', 'listInstructionPaymentTransactions', 'listPaymentTransactions'];
+    for (const operation of [...reads, 'getPaymentTransaction', 'getAccount'])
+      await payroll.fault({ operation, kind: '403', every: 1 });
+    await flip(OTHER);
+    await eventually(async () => {
+      await payroll.wakeAll();
+      return !(await kinds()).includes('ACCOUNT_UNUSABLE');
+    }, 15_000);
+    expect(await kinds()).toEqual(['ROW_UNSEEN']);
+  });
+
   it('is one question for all of an account, after which time alone tells what it told before', async () => {
     const clock = new MovedClock();
     payroll = await Payroll.start({
