@@ -279,7 +279,7 @@ export class FollowService {
     followed: Followed,
     error: BankClientError,
   ): Promise<void> {
-    const { instruction, planned, run } = followed;
+    const { instruction, planned, run, account } = followed;
     if (isAnswerUnusable(error)) {
       // With its status: what was decided while it was open does not hide a drift once it has ended.
       const happened = `${error.message}, read while the instruction was ${instruction.status}.`;
@@ -294,7 +294,7 @@ export class FollowService {
     if (error instanceof NotAllowed) {
       if (hasEnded(instruction)) {
         missingForMs(tx, claim, ENDED);
-        await tellOfHidden(tx, run, error);
+        await tellOfHidden(tx, run, account, error);
       } else await hiddenFromUs(tx, run, instruction, error.message);
     } else if (isAccessRefused(error)) {
       const happened = `The bank refused to show what became of submitted payments: ${error.message}.`;
