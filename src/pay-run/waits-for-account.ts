@@ -68,6 +68,28 @@ async function heldOf(tx: EmployerTransaction, run: PayRun) {
 }
 
 /**
+ * When the setting was right last, as far as the run shows: nothing of it is written, or moves on, under another one.
+ * Undefined where it does not wait for that.
+ */
+async function rightUntil(
+  tx: EmployerTransaction,
+  { id }: PayRun,
+  { unitConfirmedAt }: EmployerAccount,
+  details: readonly string[],
+): Promise<Date | undefined> {
+  if (!details.includes(OTHER_UNIT)) return undefined;
+  const [row] = await tx.query<{ at: Date | null }>(
+    `SELECT greatest($3::timestamptz,
+       (SELECT max(at) FROM state_change WHERE employer_id = $1 AND pay_run_id = $2 AND subject = 'instruction'
+         AND to_status IN ('BUILDING', 'VERIFIED', 'SUBMIT_INTENT')),
+       (SELECT max(a.finished_at) FROM add_intent a WHERE a.employer_id = $1 AND a.instruction_id = ANY (ARRAY(
+         SELECT i.id FROM instruction i WHERE i.employer_id = $1 AND i.pay_run_id = $2)))) AS at`,
+    [tx.employerId, id, unitConfirmedAt],
+  );
+  return row?.at ?? undefined;
+}
+
+/**
  * Tells people once that a run waits for its account, and anew for another reason. What is decided of one run, or under
  * one approval, says nothing of the next; nor what is decided before its first submit of what is left after it.
  */
@@ -78,7 +100,7 @@ async function raiseWaiting(
   until?: 'decided' | 'over',
 ): Promise<void> {
   const version = await approvedVersion(tx, run, showId('run', run.id));
-  const { id, bankAccountId } = await readById(tx, EmployerAccount, run.accountId);
+  const account = await readById(tx, EmployerAccount, run.accountId);
   const details = reasons.map(({ detail }) => detail);
   const asks = reasons.flatMap(({ askBank }) => askBank ?? []);
   const { waits, ...held } = await heldOf(tx, run);
@@ -86,10 +108,11 @@ async function raiseWaiting(
     kind: 'ACCOUNT_UNUSABLE',
     subjectId: run.id,
     payRunId: run.id,
-    bankReference: bankAccountId,
-    happened: `${version}${waits} for its account ${showId('acc', id)}, which is not ready: ${details.join('; ')}.`,
+    bankReference: account.bankAccountId,
+    happened: `${version}${waits} for its account ${showId('acc', account.id)}, which is not ready: ${details.join('; ')}.`,
     askBank: asks.length === 0 ? NOTHING_TO_ASK : [...new Set(asks)].join(' '),
     ...held,
+    since: await rightUntil(tx, run, account, details),
   } as const;
   const open = await openText(tx, alarm);
   // A reason that ended is told no more, nor is the bank asked about it.

@@ -304,6 +304,45 @@ describe('what was submitted by a process that is now set to another unit of amo
   });
 });
 
+describe('a run that got on after its account was acknowledged as one of another unit of amounts', () => {
+  const LISTS = ['listInstructionPaymentTransactions', 'listPaymentTransactions', 'getPaymentTransaction'];
+  const failing = async (kind: string, ...operations: string[]) => {
+    for (const operation of operations) await payroll.fault({ operation, kind, every: 1, retryAfterS: 1 });
+  };
+
+  it('is asked about anew where the setting is wrong once more', async () => {
+    payroll = await Payroll.start({ settings: { BANK_REJECTS_BEFORE_EXECUTING: 'true' } });
+    const { superuserUrl } = payroll.database;
+    const flip = () =>
+      execute(
+        superuserUrl,
+        `UPDATE employer_account SET unit_confirmed = CASE unit_confirmed WHEN 'minor' THEN 'major' ELSE 'minor' END`,
+      );
+    const asked = async (id: string) => {
+      await payroll.wakeAll();
+      return payroll.askedAbout(id, 'ACCOUNT_UNUSABLE');
+    };
+    await failing('429', 'add');
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['BUILDING'], 20_000);
+    await flip();
+    await decide(await asked(id), 'ACKNOWLEDGE');
+    await payroll.wakeAll();
+    await payroll.letRest('INSTRUCTION');
+    expect(await kinds()).toEqual([]);
+    await payroll.clearFaults();
+    await failing('500-before', ...LISTS);
+    await flip();
+    const added = `SELECT FROM bank_payment WHERE bank_payment_id IS NOT NULL`;
+    await eventually(async () => {
+      await payroll.wakeAll();
+      return (await select(superuserUrl, added)).length === 2;
+    }, 20_000);
+    await flip();
+    await asked(id);
+  });
+});
+
 describe('a run whose process is set to another unit of amounts than its account was checked under', () => {
   it.each([
     ['while it is built', 'BUILDING', 'add'],
