@@ -8,6 +8,7 @@ import { approvedVersion } from './approval';
 import { clear, openText, raiseNaming } from './attention.store';
 import { ATTENTION_WORDS, NOTHING_TO_ASK } from './attention-words';
 import { PayRun } from './pay-run.entity';
+import { unsentOf } from './unsent';
 
 type Settings = Pick<Config, 'BANK_AMOUNT_UNIT'>;
 
@@ -47,9 +48,50 @@ export async function raiseNotShown(tx: EmployerTransaction, run: PayRun, config
   await raiseWaiting(tx, run, [...notReady(account, config).map(reasonOf), NOT_SHOWN]);
 }
 
+const MID_RUN = ' waits in mid-run';
+
+/** What is certain of a run that waits while it is being submitted. */
+const IN_MID_RUN =
+  'What of this run was submitted, or may have been, is not sent again. What is not submitted goes on by itself once the account can be used; what is not by the cut-off of its execution date becomes VOID, and its STALE_DATE says what can pay it.';
+
+/** How much of a run waits: of one that is being submitted, what no submit may have left for. */
+async function heldOf(tx: EmployerTransaction, run: PayRun) {
+  const { status, rowCount, totalMinor } = run;
+  if (status !== 'SUBMITTING') return { waits: ' waits', payments: rowCount, amountMinor: totalMinor };
+  const unsent = await unsentOf(tx, run);
+  // Both ways another number is told anew.
+  return {
+    waits: `${MID_RUN}, with ${unsent.payments} of its ${rowCount} payments,`,
+    certain: IN_MID_RUN,
+    ...unsent,
+  };
+}
+
+/**
+ * When the setting was right last, as far as the run shows: nothing of it is written, or moves on, under another one.
+ * Undefined where it does not wait for that.
+ */
+async function rightUntil(
+  tx: EmployerTransaction,
+  { id }: PayRun,
+  { unitConfirmedAt }: EmployerAccount,
+  details: readonly string[],
+): Promise<Date | undefined> {
+  if (!details.includes(OTHER_UNIT)) return undefined;
+  const [row] = await tx.query<{ at: Date | null }>(
+    `SELECT greatest($3::timestamptz,
+       (SELECT max(at) FROM state_change WHERE employer_id = $1 AND pay_run_id = $2 AND subject = 'instruction'
+         AND to_status IN ('BUILDING', 'VERIFIED', 'SUBMIT_INTENT')),
+       (SELECT max(a.finished_at) FROM add_intent a WHERE a.employer_id = $1 AND a.instruction_id = ANY (ARRAY(
+         SELECT i.id FROM instruction i WHERE i.employer_id = $1 AND i.pay_run_id = $2)))) AS at`,
+    [tx.employerId, id, unitConfirmedAt],
+  );
+  return row?.at ?? undefined;
+}
+
 /**
  * Tells people once that a run waits for its account, and anew for another reason. What is decided of one run, or under
- * one approval, says nothing of the next.
+ * one approval, says nothing of the next; nor what is decided before its first submit of what is left after it.
  */
 async function raiseWaiting(
   tx: EmployerTransaction,
@@ -58,24 +100,26 @@ async function raiseWaiting(
   until?: 'decided' | 'over',
 ): Promise<void> {
   const version = await approvedVersion(tx, run, showId('run', run.id));
-  const { id, bankAccountId } = await readById(tx, EmployerAccount, run.accountId);
+  const account = await readById(tx, EmployerAccount, run.accountId);
   const details = reasons.map(({ detail }) => detail);
   const asks = reasons.flatMap(({ askBank }) => askBank ?? []);
+  const { waits, ...held } = await heldOf(tx, run);
   const alarm = {
     kind: 'ACCOUNT_UNUSABLE',
     subjectId: run.id,
     payRunId: run.id,
-    bankReference: bankAccountId,
-    happened: `${version} waits for its account ${showId('acc', id)}, which is not ready: ${details.join('; ')}.`,
+    bankReference: account.bankAccountId,
+    happened: `${version}${waits} for its account ${showId('acc', account.id)}, which is not ready: ${details.join('; ')}.`,
     askBank: asks.length === 0 ? NOTHING_TO_ASK : [...new Set(asks)].join(' '),
-    payments: run.rowCount,
-    amountMinor: run.totalMinor,
+    ...held,
+    since: await rightUntil(tx, run, account, details),
   } as const;
   const open = await openText(tx, alarm);
   // A reason that ended is told no more, nor is the bank asked about it.
   if (open !== undefined && open !== alarm.happened)
     await clear(tx, [alarm.kind], run.id, 'it waits for something else now: told anew');
-  await raiseNaming(tx, alarm, [version, ...details], until);
+  const phase = run.status === 'SUBMITTING' ? [MID_RUN] : [];
+  await raiseNaming(tx, alarm, [version, ...phase, ...details], until);
 }
 
 const NOT_FOLLOWED = ' is not followed at present: ';

@@ -1,18 +1,27 @@
 import { In } from 'typeorm';
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
+import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { PAY_RUN_FINALS, PayRunStatus } from '../domain/pay-run';
+import { Instruction } from '../pay-run/instruction.entity';
 import { PayRun } from '../pay-run/pay-run.entity';
 
 /** States in which something of an approved run is still to be sent. */
 const HELD: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED', 'SUBMITTING'];
 
-/** The approved runs that an account which is not open holds back. */
-export function runsHeldBy(tx: EmployerTransaction, accountId: string): Promise<PayRun[]> {
-  return tx.manager.find(PayRun, {
-    where: { employerId: tx.employerId, accountId, status: In(HELD) },
+/** The approved runs that an account which is not open holds back: of those being submitted, where something is left. */
+export async function runsHeldBy(tx: EmployerTransaction, accountId: string): Promise<PayRun[]> {
+  const { employerId } = tx;
+  const runs = await tx.manager.find(PayRun, {
+    where: { employerId, accountId, status: In(HELD) },
     order: { id: 'ASC' },
   });
+  const unsent = await tx.manager.find(Instruction, {
+    where: { employerId, payRunId: In(runs.map(({ id }) => id)), status: In(INSTRUCTION_UNSENT) },
+    select: { payRunId: true },
+  });
+  const left = new Set(unsent.map(({ payRunId }) => payRunId));
+  return runs.filter(({ id, status }) => status !== 'SUBMITTING' || left.has(id));
 }
 
 /** Wakes the approved runs of an account that is open again, and what is ready to be sent of them. */

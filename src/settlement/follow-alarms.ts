@@ -1,4 +1,4 @@
-import type { NotAllowed } from '../bank/errors';
+import { type NotAllowed, NoReadAllowed } from '../bank/errors';
 import type { BankPayment } from '../bank/records';
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
@@ -6,6 +6,7 @@ import { firstFew, MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { maskIban } from '../domain/iban';
 import { formatMoney, isSummed, sumMinor } from '../domain/money';
 import { foldIban } from '../domain/party';
+import type { EmployerAccount } from '../employer/employer.entity';
 import {
   aboutInstruction,
   type Alarm,
@@ -15,6 +16,7 @@ import {
   raiseNaming,
   raiseUndecided,
 } from '../pay-run/attention.store';
+import { NOTHING_TO_ASK } from '../pay-run/attention-words';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { readingsOf } from '../pay-run/match';
 import { namesOf as isNamedBy, readMessageId } from '../pay-run/message-id';
@@ -191,20 +193,44 @@ const SHOWN_ONCE =
 
 const HIDDEN = 'The bank refuses to show instructions of this run that have ended';
 
-/** What ended is not shown any more: asked once for its run, and no reason to stop what others are paid by. */
+const UNASKED = 'Instructions of this run that have ended are not read any more';
+
+type Asked = Pick<Alarm, 'happened' | 'askBank'>;
+
+/** What is told where the bank was not asked: it may show them, and a detached account cannot be probed again. */
+function unasked({ detachedAt }: EmployerAccount, refusal: NoReadAllowed): Asked {
+  if (detachedAt === null) return { happened: `${UNASKED}: ${refusal.message}.`, askBank: NOTHING_TO_ASK };
+  return {
+    happened: `${UNASKED}: when their account was last probed, no read of its payments was found to be allowed, and it is detached since, so that no probe can find another.`,
+    askBank:
+      'Did anything move of our instructions from account {ref} since they ended, and does money of them come back? We do not read them any more.',
+  };
+}
+
+/**
+ * What ended is not shown any more, or not asked for: told once for its run, and no reason to stop what others are paid by.
+ */
 export async function tellOfHidden(
   tx: EmployerTransaction,
   run: PayRun,
-  refusal: Pick<NotAllowed, 'message'>,
+  account: EmployerAccount,
+  refusal: NotAllowed,
 ): Promise<void> {
-  if (await isToldOf(tx, run, HIDDEN)) return;
+  const isAsked = !(refusal instanceof NoReadAllowed);
+  const [words, others] = isAsked ? [HIDDEN, UNASKED] : [UNASKED, HIDDEN];
+  if (await isToldOf(tx, run, words)) return;
+  const hidden = {
+    happened: `${HIDDEN}: ${refusal.message}.`,
+    askBank: 'Why are instructions of ours not shown any more, and did anything of them move since?',
+  };
   const alarm = {
     kind: 'ROW_UNSEEN',
     ...aboutEnded(run),
-    happened: `${HIDDEN}: ${refusal.message}.`,
-    askBank: 'Why are instructions of ours not shown any more, and did anything of them move since?',
+    bankReference: account.bankAccountId,
+    ...(isAsked ? hidden : unasked(account, refusal)),
   } as const;
-  await raiseNaming(tx, alarm, [], 'over');
+  const open = await openText(tx, alarm);
+  await raiseNaming(tx, alarm, open?.startsWith(others) ? [words] : [], 'over');
 }
 
 /**
@@ -291,10 +317,10 @@ export async function nowRead(tx: EmployerTransaction, run: PayRun, instructionI
   await tx.query(
     `UPDATE attention SET resolved_at = clock_timestamp(), resolution = 'the bank could be read again'
      WHERE employer_id = $1 AND kind = 'ROW_UNSEEN' AND subject_id = $2 AND resolved_at IS NULL
-       AND (starts_with(happened, $3) OR starts_with(happened, $5)) AND NOT EXISTS (
+       AND EXISTS (SELECT FROM unnest($3::text[]) AS told WHERE starts_with(happened, told)) AND NOT EXISTS (
          SELECT FROM lease l JOIN instruction i ON i.employer_id = l.employer_id AND i.id = l.subject_id
-         WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND i.id <> $6 AND l.kind = 'FOLLOW' AND l.missing = $4)`,
-    [tx.employerId, run.id, UNREAD, ENDED, HIDDEN, instructionId],
+         WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND i.id <> $5 AND l.kind = 'FOLLOW' AND l.missing = $4)`,
+    [tx.employerId, run.id, [UNREAD, HIDDEN, UNASKED], ENDED, instructionId],
   );
 }
 

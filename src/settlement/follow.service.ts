@@ -120,7 +120,7 @@ export class FollowService {
       }
       const nextMs = await this.database.inEmployer(employerId, async (tx) => {
         await fence(tx, claim);
-        isThere(tx, claim, UNIT);
+        await this.inItsUnit(tx, claim, followed);
         await this.tellOfFailure(tx, claim, followed, error);
         return this.nextReadMs(tx, followed.instruction, followed.run, begunMs);
       });
@@ -132,7 +132,7 @@ export class FollowService {
     }
     return this.database.inEmployer(employerId, async (tx) => {
       await fence(tx, claim);
-      isThere(tx, claim, UNIT);
+      await this.inItsUnit(tx, claim, followed);
       await this.tellOfRead(tx, claim, followed, read);
       if (read.lookSoon) return this.config.FOLLOW_DELAYS_MS.at(-1) ?? DAY_MS;
       const after = await readById(tx, Instruction, id);
@@ -149,6 +149,12 @@ export class FollowService {
     });
   }
 
+  /** It is read, or asked for in vain, in the unit that the account was checked under. */
+  private async inItsUnit(tx: EmployerTransaction, claim: Claim, { account }: Followed): Promise<void> {
+    isThere(tx, claim, UNIT);
+    await clear(tx, ['ACCOUNT_UNUSABLE'], account.id, 'the setting is right again');
+  }
+
   /** What a read that was answered tells of itself; one that asked for no payments says nothing of what was missing. */
   private async tellOfRead(
     tx: EmployerTransaction,
@@ -156,8 +162,7 @@ export class FollowService {
     followed: Followed,
     { unshown, isLacking, unread, cutShort, pass }: Step,
   ): Promise<void> {
-    const { instruction, run, known, account } = followed;
-    await clear(tx, ['ACCOUNT_UNUSABLE'], account.id, 'what was submitted from it is followed again');
+    const { instruction, run, known } = followed;
     if (unshown === undefined) return;
     if (cutShort) await this.tellOf(tx, claim, followed, cutShort);
     if (unread) await this.tellOf(tx, claim, followed, unread);
@@ -274,7 +279,7 @@ export class FollowService {
     followed: Followed,
     error: BankClientError,
   ): Promise<void> {
-    const { instruction, planned, run } = followed;
+    const { instruction, planned, run, account } = followed;
     if (isAnswerUnusable(error)) {
       // With its status: what was decided while it was open does not hide a drift once it has ended.
       const happened = `${error.message}, read while the instruction was ${instruction.status}.`;
@@ -289,7 +294,7 @@ export class FollowService {
     if (error instanceof NotAllowed) {
       if (hasEnded(instruction)) {
         missingForMs(tx, claim, ENDED);
-        await tellOfHidden(tx, run, error);
+        await tellOfHidden(tx, run, account, error);
       } else await hiddenFromUs(tx, run, instruction, error.message);
     } else if (isAccessRefused(error)) {
       const happened = `The bank refused to show what became of submitted payments: ${error.message}.`;
@@ -317,6 +322,7 @@ export class FollowService {
     if (error instanceof Fenced || isOfDatabase(error)) return;
     await this.database
       .inEmployer(claim.employerId, async (tx) => {
+        await this.inItsUnit(tx, claim, followed);
         if (hasEnded(followed.instruction)) await this.tellOfMissing(tx, claim, followed, UNRECORDED);
         await this.follower.judgeUnread(tx, claim, followed, UNRECORDABLE);
       })

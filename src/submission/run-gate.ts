@@ -6,6 +6,7 @@ import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
 import { queryByHash } from '../database/by-hash';
+import { readById } from '../database/by-id';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, isThere, missingForMs, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
@@ -15,7 +16,7 @@ import { isOverdue, localDate } from '../domain/business-day';
 import { DAY_MS } from '../domain/durations';
 import { LAST_CALL_MS, sendingCloses } from '../domain/send-window';
 import { Employer, EmployerAccount } from '../employer/employer.entity';
-import { isUnitConfirmed } from '../employer/readiness';
+import { isUnitConfirmed, notReady } from '../employer/readiness';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { everyInstructionIs, plannedInstructions } from '../pay-run/instruction.store';
 import { approvedVersion, standingApprovals } from '../pay-run/approval';
@@ -102,7 +103,7 @@ export class RunGate {
         await lapseRun(tx, now, refusal.why, refusal.mend);
         return 0;
       }
-      if (!(await this.funded(tx, claim, now, account.bankStatus, atBank))) return TRY_AGAIN_MS;
+      if (!(await this.funded(tx, claim, now, atBank))) return TRY_AGAIN_MS;
       await this.open(tx, now, { balanceBeforeMinor: atBank?.balanceMinor, balanceAskedAt, balanceReadAt });
       return 0;
     });
@@ -176,21 +177,23 @@ export class RunGate {
   }
 
   /**
-   * Whether the account is open and its available balance covers this run and what others have reserved on it, or two
+   * Whether the account is ready and its available balance covers this run and what others have reserved on it, or two
    * people let the run go on without.
    */
   private async funded(
     tx: EmployerTransaction,
     claim: Claim,
     run: PayRun,
-    lastStatus: string,
     atBank: BankAccount | undefined,
   ): Promise<boolean> {
-    const status = atBank?.status ?? lastStatus;
-    if (status !== 'OPENED') {
-      await raiseUnusable(tx, run, this.config, status);
+    // As it is now: a probe while the run waited may have found no read by which a submit could be checked.
+    const account = await readById(tx, EmployerAccount, run.accountId);
+    const bankStatus = atBank?.status ?? account.bankStatus;
+    if (notReady({ ...account, bankStatus }, this.config).length > 0) {
+      await raiseUnusable(tx, run, this.config, bankStatus);
       return false;
     }
+    await clear(tx, ['ACCOUNT_UNUSABLE'], [run.id, run.accountId], 'the account can be used');
     if (atBank === undefined) return true;
     const available = atBank.availableMinor;
     const charge = await this.highestCharge(tx, run);
@@ -207,11 +210,10 @@ export class RunGate {
       return false;
     }
     isThere(tx, claim, MONEY);
-    const subjects = [run.id, run.accountId];
     const resolution = isCovered
       ? 'the account is open and funded'
       : 'the account is open, and two people let the run go on';
-    await clear(tx, ['LOW_BALANCE', 'ACCOUNT_UNUSABLE'], subjects, resolution);
+    await clear(tx, ['LOW_BALANCE'], run.id, resolution);
     return true;
   }
 

@@ -3,7 +3,7 @@ import axios from 'axios';
 import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
 import { PATHS } from '../../src/bank/types';
 import { encodeCursor } from '../../src/http/cursor';
-import { select } from '../support/database';
+import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { MovedClock, Payroll, PayrollOptions } from '../support/payroll';
@@ -169,6 +169,33 @@ describe('an account that the bank blocks after the approval', () => {
       await eventually(async () => (await kinds()).length === 0, 5_000);
     },
   );
+
+  it('counts of a run in mid-run what is not submitted alone', async () => {
+    await start();
+    await payroll.stopPastTheGate();
+    const id = await payroll.paid(payFile(payRows(4)));
+    await payroll.until(id, ['SUBMITTING'], 20_000);
+    await payroll.letRest('RUN', 'INSTRUCTION');
+    const first = `SELECT i.id FROM instruction i JOIN planned_instruction n ON n.id = i.planned_instruction_id
+      WHERE n.ordinal = 1`;
+    await execute(
+      payroll.database.superuserUrl,
+      `UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL;
+       UPDATE lease SET wake_at = now() WHERE kind = 'INSTRUCTION' AND subject_id IN (${first})`,
+    );
+    await eventually(async () => (await payroll.calls()).submit === 1, 20_000);
+    await payroll.letRest('RUN', 'INSTRUCTION');
+    await sandbox(`accounts/${ACCOUNT}/block`);
+    const asked = (await payroll.as('operator').get(await payroll.askedAbout(id, 'ACCOUNT_UNUSABLE'))).data;
+    expect(asked.happened).toMatch(/ waits in mid-run, with 2 of its 4 payments, for its account/);
+    expect(asked.certain).toMatch(/What of this run was submitted, or may have been, is not sent again/);
+    expect(asked.payments).toBe(2);
+    await sandbox(`accounts/${ACCOUNT}/unblock`);
+    await statusBecomes('OPENED');
+    await payroll.wakeAll();
+    await paidOnce(id, 4);
+    expect(await kinds()).toEqual([]);
+  });
 });
 
 describe('an account that is blocked, and several runs on it', () => {

@@ -633,6 +633,7 @@ describe('a submitted instruction that the bank hides', () => {
       expect(await kinds()).toEqual(['ACCOUNT_UNUSABLE']);
       const [asked] = await payroll.attention();
       expect(asked!.happened).toMatch(/no read of its payments at the bank was found/);
+      expect((await payroll.run(id)).status).toBe(status);
       expect(await stopped()).toBeNull();
       await payroll.letsRead('BALANCE', 'INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST');
       await payroll.until(id, ['FOLLOWING', 'SETTLED'], 40_000);

@@ -243,6 +243,22 @@ describe('what was submitted by a process that is now set to another unit of amo
     await noneAsked();
   });
 
+  it('is no more said to be read in another unit once the setting is right, though the bank refuses every read', async () => {
+    payroll = await Payroll.start();
+    await payroll.untilSettled(await payroll.paid(payFile(payRows(2))));
+    await flip(OTHER);
+    await asked();
+    const reads = ['getInstruction', 'listInstructionPaymentTransactions', 'listPaymentTransactions'];
+    for (const operation of [...reads, 'getPaymentTransaction', 'getAccount'])
+      await payroll.fault({ operation, kind: '403', every: 1 });
+    await flip(OTHER);
+    await eventually(async () => {
+      await payroll.wakeAll();
+      return !(await kinds()).includes('ACCOUNT_UNUSABLE');
+    }, 15_000);
+    expect(await kinds()).toEqual(['ROW_UNSEEN']);
+  });
+
   it('is one question for all of an account, after which time alone tells what it told before', async () => {
     const clock = new MovedClock();
     payroll = await Payroll.start({
@@ -285,6 +301,45 @@ describe('what was submitted by a process that is now set to another unit of amo
     await workedOn();
     await flip(OTHER);
     expect((await asked()).map(({ happened }) => happened)).toEqual([told!.happened]);
+  });
+});
+
+describe('a run that got on after its account was acknowledged as one of another unit of amounts', () => {
+  const LISTS = ['listInstructionPaymentTransactions', 'listPaymentTransactions', 'getPaymentTransaction'];
+  const failing = async (kind: string, ...operations: string[]) => {
+    for (const operation of operations) await payroll.fault({ operation, kind, every: 1, retryAfterS: 1 });
+  };
+
+  it('is asked about anew where the setting is wrong once more', async () => {
+    payroll = await Payroll.start({ settings: { BANK_REJECTS_BEFORE_EXECUTING: 'true' } });
+    const { superuserUrl } = payroll.database;
+    const flip = () =>
+      execute(
+        superuserUrl,
+        `UPDATE employer_account SET unit_confirmed = CASE unit_confirmed WHEN 'minor' THEN 'major' ELSE 'minor' END`,
+      );
+    const asked = async (id: string) => {
+      await payroll.wakeAll();
+      return payroll.askedAbout(id, 'ACCOUNT_UNUSABLE');
+    };
+    await failing('429', 'add');
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['BUILDING'], 20_000);
+    await flip();
+    await decide(await asked(id), 'ACKNOWLEDGE');
+    await payroll.wakeAll();
+    await payroll.letRest('INSTRUCTION');
+    expect(await kinds()).toEqual([]);
+    await payroll.clearFaults();
+    await failing('500-before', ...LISTS);
+    await flip();
+    const added = `SELECT FROM bank_payment WHERE bank_payment_id IS NOT NULL`;
+    await eventually(async () => {
+      await payroll.wakeAll();
+      return (await select(superuserUrl, added)).length === 2;
+    }, 20_000);
+    await flip();
+    await asked(id);
   });
 });
 

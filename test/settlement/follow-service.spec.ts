@@ -1,5 +1,12 @@
 import { Logger } from '@nestjs/common';
-import { BankError, type BankClientError, ContractDrift, RateLimited } from '../../src/bank/errors';
+import {
+  BankError,
+  type BankClientError,
+  ContractDrift,
+  NoReadAllowed,
+  NotAllowed,
+  RateLimited,
+} from '../../src/bank/errors';
 import { Clock } from '../../src/config/clock';
 import type { Config } from '../../src/config/env';
 import type { BackgroundDatabase } from '../../src/database/background-database';
@@ -90,6 +97,70 @@ it.each([
     expect(await asked()).toEqual([{ kind: 'ROW_UNSEEN', payments: 3, happened }]);
   },
 );
+
+describe('what ended, and is not shown', () => {
+  const refused = new NotAllowed(403, { raw: '' });
+  const hidden =
+    /^The bank refuses to show instructions of this run that have ended: The bank answered 403\.$/;
+  const whyHidden = /^Why are instructions of ours not shown any more/;
+  const unasked = /^Instructions of this run that have ended are not read any more: .*: probe it again\.$/;
+  const nothing = /^Nothing: this is decided here\.$/;
+  const detached = /^Instructions of this run that have ended are not read any more: .* it is detached since/;
+  const whatMoved = /^Did anything move of our instructions from account \S+ since they ended/;
+
+  const readOnce = async (step: () => Promise<Step>, ofAccount = 'detached_at = NULL') => {
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE employer_account SET ${ofAccount} WHERE id = '${ours.account}';
+       UPDATE instruction SET status = 'CLOSED', bank_instruction_id = '4711', submitted_at = now(), closed_at = now(),
+         outcome = 'SETTLED' WHERE id = '${ours.instruction[1]}';
+       INSERT INTO lease (subject_id, employer_id, kind, wake_at)
+         VALUES ('${ours.instruction[1]}', '${ours.employer}', 'FOLLOW', now())
+         ON CONFLICT (subject_id) DO UPDATE SET kind = 'FOLLOW', wake_at = now(), holder = NULL, leased_until = NULL;
+       DELETE FROM lease WHERE subject_id <> '${ours.instruction[1]}'`,
+    );
+    await follow(step);
+  };
+  const told = () =>
+    select<{ happened: string; askBank: string }>(
+      office.server.superuserUrl,
+      `SELECT happened, ask_bank AS "askBank" FROM attention WHERE resolved_at IS NULL`,
+    );
+  const tells = async (happened: RegExp, askBank: RegExp) =>
+    expect(await told()).toEqual([
+      {
+        happened: expect.stringMatching(happened) as string,
+        askBank: expect.stringMatching(askBank) as string,
+      },
+    ]);
+
+  it.each([
+    ['asks the bank why, where it refuses', refused, 'detached_at = NULL', hidden, whyHidden],
+    ['asks it nothing where it was not asked', new NoReadAllowed(), 'detached_at = NULL', unasked, nothing],
+    [
+      'advises no probe of a detached account, and asks what moved',
+      new NoReadAllowed(),
+      'detached_at = now()',
+      detached,
+      whatMoved,
+    ],
+  ])('%s; and closes once it is read', async (_what, refusal, ofAccount, happened, askBank) => {
+    await readOnce(() => Promise.reject(refusal), ofAccount);
+    await tells(happened, askBank);
+    await readOnce(() => Promise.resolve({ unshown: [] }), ofAccount);
+    expect(await told()).toEqual([]);
+  });
+
+  it('is told anew where the bank refuses what it was not asked for before, and the other way round', async () => {
+    for (let n = 0; n < 2; n += 1) {
+      await readOnce(() => Promise.reject(new NoReadAllowed()));
+      await tells(unasked, nothing);
+      await readOnce(() => Promise.reject(refused));
+      await tells(hidden, whyHidden);
+    }
+  });
+});
 
 describe('in a process set to another unit of amounts than its account was checked under', () => {
   it.each([
