@@ -2,9 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { isHidden, isNotShown, isRequestRefused, NotFound, unless } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { PaymentMarks } from '../bank/payment-marks';
-import type { BankPayment } from '../bank/records';
+import type { BankInstruction, BankPayment } from '../bank/records';
 import { Database } from '../database/database';
-import { mostSubmitted } from '../domain/bank-status';
+import { isPastSubmit, mostSubmitted } from '../domain/bank-status';
+import { INSTRUCTION_UNSENT, type InstructionStatus } from '../domain/instruction';
 import { readMessageId } from '../pay-run/message-id';
 import { readReference } from './prepared-calls';
 
@@ -45,14 +46,31 @@ export interface Sweep {
   unidentified: string[];
 }
 
-/** The payments of one instruction, of which the first stands for all: a list may hold half a million. */
+/**
+ * The payments of one instruction, of which one stands for all, past its submit where one is: a list may hold half a million.
+ */
 interface Group {
   bankInstructionId: string | undefined;
   instructionId: string | undefined;
-  first: Pick<BankPayment, 'ids' | 'status'>;
+  one: Pick<BankPayment, 'ids' | 'status'>;
   payments: number;
   /** A status of one that is past the submit, or that leaves it possible. */
   moved: string | undefined;
+}
+
+/** An instruction as the database has it. */
+interface Recorded {
+  id: string;
+  bankInstructionId: string;
+  status: InstructionStatus;
+}
+
+/** What the database has of groups. */
+interface OnRecord {
+  /** Whether the instruction's id at the bank or a payment's is stored for any employer. */
+  has: (group: Group) => boolean;
+  /** The one that message ids name: it may be another one at the bank, as a restored database opens it anew. */
+  named: ReadonlyMap<string, Recorded>;
 }
 
 type ShowsNothing = (error: unknown) => boolean;
@@ -76,13 +94,15 @@ export class RestoreSweep {
     const groups = await unless(showsNothing, this.listed(from));
     if (groups === undefined) return { ...sweep, readable: false };
     let reads = 0;
-    const isKnown = await this.known(groups);
-    sweep.moved = groups.filter(isKnown).flatMap(movedOf);
+    const record = await this.recordOf(groups);
     for (const group of groups) {
-      if (isKnown(group)) continue;
-      reads += 1;
-      const found = reads > MOST_READS ? undefined : await this.identify(group, showsNothing);
-      if (found === undefined) sweep.unidentified.push(group.bankInstructionId ?? group.first.ids[0]);
+      const isKnown = record.has(group);
+      if (!isKnown) reads += 1;
+      const named = record.named.get(group.instructionId ?? '');
+      const isLeft = reads > MOST_READS;
+      const found = isKnown ? 'known' : isLeft ? undefined : await this.identify(group, named, showsNothing);
+      if (found === undefined) sweep.unidentified.push(group.bankInstructionId ?? group.one.ids[0]);
+      else if (found === 'known') sweep.moved.push(...movedOf(group));
       else if (found !== 'foreign') sweep.unknown.push(found);
     }
     return sweep;
@@ -116,13 +136,14 @@ export class RestoreSweep {
       const begun = {
         bankInstructionId,
         instructionId,
-        first: { ids, status },
+        one: { ids, status },
         payments: 0,
         moved: undefined,
       };
       const group: Group = groups.get(key) ?? begun;
       group.instructionId ??= instructionId;
       group.payments += 1;
+      if (isPastSubmit(status) && !isPastSubmit(group.one.status)) group.one = { ids, status };
       group.moved = mostSubmitted([group.moved ?? status, status]);
       groups.set(key, group);
     }
@@ -131,11 +152,10 @@ export class RestoreSweep {
     );
   }
 
-  /** Whether the instruction's id at the bank or a payment's is stored for any employer. */
-  private async known(groups: readonly Group[]): Promise<(group: Group) => boolean> {
+  private async recordOf(groups: readonly Group[]): Promise<OnRecord> {
     return this.database.asWorker(async (tx) => {
-      const instructions = await tx.query<{ id: string }>(
-        `SELECT unnest(ARRAY[bank_instruction_id, id::text]) AS id FROM instruction
+      const rows = await tx.query<{ id: string; bank_instruction_id: string; status: InstructionStatus }>(
+        `SELECT id, bank_instruction_id, status FROM instruction
          WHERE bank_instruction_id = ANY ($1) OR id = ANY ($2) AND bank_instruction_id IS NOT NULL`,
         [
           groups.flatMap(({ bankInstructionId }) => bankInstructionId ?? []),
@@ -144,20 +164,30 @@ export class RestoreSweep {
       );
       const payments = await tx.query<{ id: string }>(
         'SELECT bank_payment_id AS id FROM bank_payment WHERE bank_payment_id = ANY ($1)',
-        [groups.map(({ first }) => first.ids[0])],
+        [groups.map(({ one }) => one.ids[0])],
       );
-      const knownInstructions = new Set(instructions.map(({ id }) => id));
+      const instructions = rows.map(({ id, bank_instruction_id: bankInstructionId, status }) => ({
+        id,
+        bankInstructionId,
+        status,
+      }));
+      const knownInstructions = new Set(instructions.map(({ bankInstructionId }) => bankInstructionId));
       const knownPayments = new Set(payments.map(({ id }) => id));
-      return ({ bankInstructionId, instructionId, first }) =>
-        knownInstructions.has(bankInstructionId ?? '') ||
-        knownInstructions.has(instructionId ?? '') ||
-        knownPayments.has(first.ids[0]);
+      return {
+        has: ({ bankInstructionId, one }) =>
+          knownInstructions.has(bankInstructionId ?? '') || knownPayments.has(one.ids[0]),
+        named: new Map(instructions.map((recorded) => [recorded.id, recorded])),
+      };
     });
   }
 
   /** Undefined where nobody can tell whose it is. */
-  private async identify(group: Group, showsNothing: ShowsNothing): Promise<Unknown | 'foreign' | undefined> {
-    const { payments, moved, first } = group;
+  private async identify(
+    group: Group,
+    named: Recorded | undefined,
+    showsNothing: ShowsNothing,
+  ): Promise<Unknown | 'known' | 'foreign' | undefined> {
+    const { payments, moved, one } = group;
     const { bankInstructionId, instructionId, marked } = await this.completed(group, showsNothing);
     // One payment that was read alone may be a stranger's in an instruction of ours: the reference is asked first.
     const unnamed = marked && instructionId === undefined ? 'foreign' : undefined;
@@ -166,6 +196,7 @@ export class RestoreSweep {
       bankInstructionId === undefined
         ? undefined
         : await unless(showsNothing, this.gateway.getInstruction(bankInstructionId));
+    if (named !== undefined && isRecorded(named, { bankInstructionId, shown, moved })) return 'known';
     const reference = shown?.reference;
     if (instructionId === undefined) {
       if (reference === undefined) return unnamed;
@@ -173,25 +204,25 @@ export class RestoreSweep {
     }
     const submitted = mostSubmitted([shown?.status, moved].filter((status) => status !== undefined));
     return {
-      bankInstructionId: bankInstructionId ?? namelessId(first.ids[0]),
+      bankInstructionId: bankInstructionId ?? namelessId(one.ids[0]),
       instructionId,
       reference,
       debtorIban: shown?.debtorIban,
-      status: submitted ?? shown?.status ?? first.status,
+      status: submitted ?? shown?.status ?? one.status,
       submitted: submitted !== undefined,
       isUnclear: submitted === undefined && shown === undefined,
       payments,
     };
   }
 
-  /** With what its first payment, read singly, shows beyond the list. */
+  /** With what the payment that stands for it, read singly, shows beyond the list. */
   private async completed(
     group: Group,
     showsNothing: ShowsNothing,
   ): Promise<Pick<Group, 'bankInstructionId' | 'instructionId'> & { marked: boolean }> {
-    const { bankInstructionId, instructionId, first } = group;
+    const { bankInstructionId, instructionId, one } = group;
     if (bankInstructionId !== undefined && instructionId !== undefined) return { ...group, marked: true };
-    const alone = await unless(showsNothing, this.gateway.getPayment(first.ids));
+    const alone = await unless(showsNothing, this.gateway.getPayment(one.ids));
     return {
       bankInstructionId: bankInstructionId ?? alone?.bankInstructionId,
       instructionId: instructionId ?? readMessageId(alone?.messageId ?? '')?.instructionId,
@@ -217,6 +248,25 @@ function keyOf(
 ): string {
   if (bankInstructionId !== undefined) return `instruction ${bankInstructionId}`;
   return instructionId === undefined ? `payment ${bankPaymentId}` : `ours ${instructionId}`;
+}
+
+/**
+ * Whether payments that name a recorded instruction are of that one at the bank: as the bank shows what they are of, or, where
+ * it does not, as far as the record explains what it lists.
+ */
+function isRecorded(
+  recorded: Recorded,
+  {
+    bankInstructionId,
+    shown,
+    moved,
+  }: Pick<Group, 'bankInstructionId' | 'moved'> & { shown: BankInstruction | undefined },
+): boolean {
+  if (bankInstructionId === recorded.bankInstructionId) return true;
+  if (shown !== undefined) return shown.bankInstructionId === recorded.bankInstructionId;
+  const isGivenUp = recorded.status === 'ABANDONED' || recorded.status === 'RELEASED';
+  if (bankInstructionId === undefined) return !isGivenUp || moved === undefined;
+  return !isGivenUp && !INSTRUCTION_UNSENT.includes(recorded.status);
 }
 
 function movedOf({ bankInstructionId, instructionId, moved }: Group): Moved[] {

@@ -11,6 +11,7 @@ import { lockRestores, recordRestore, RestoreGuard, untoldRestores } from '../da
 import { employerIds } from '../database/worker-ids';
 import { DAY_MS } from '../domain/durations';
 import { DomainError } from '../domain/errors';
+import { PAY_RUN_FINALS } from '../domain/pay-run';
 import { Metrics } from '../http/metrics';
 import { showId } from '../http/prefixed-id';
 import { raise } from '../pay-run/attention.store';
@@ -142,7 +143,7 @@ export class Restores {
         if (!(await this.database.inEmployer(employerId, (tx) => hasPassed(tx, pending.id))))
           employerIds.push(employerId);
       if (employerIds.length === 0) continue;
-      const sweep = await this.sweep.since(this.sinceOf(pending), this.lasted(pending));
+      const sweep = await this.sweep.since(await this.sinceOf(pending, employerIds), this.lasted(pending));
       const owned = await this.owners.of(sweep.unknown);
       const { byEmployer, ownerless } = owned;
       await this.owners.keepForgotten(pending.id, sweep, owned);
@@ -208,10 +209,18 @@ export class Restores {
     });
   }
 
-  /** A day before the data end, for the two clocks; where that is not known, as long as anything is watched. */
-  private sinceOf({ dataUntil, noticedAt }: Pending): Date {
-    const days = dataUntil === null ? this.config.WATCH_DAYS : 1;
-    return new Date((dataUntil ?? noticedAt).getTime() - days * DAY_MS);
+  /**
+   * A day before the data end, for the two clocks; where that is not known, as long as anything is watched, and a day before
+   * the oldest run was made that may have been submitted since.
+   */
+  private async sinceOf({ dataUntil, noticedAt }: Pending, employerIds: readonly string[]): Promise<Date> {
+    if (dataUntil !== null) return new Date(dataUntil.getTime() - DAY_MS);
+    let since = noticedAt.getTime() - this.config.WATCH_DAYS * DAY_MS;
+    for (const employerId of employerIds) {
+      const oldest = await this.database.inEmployer(employerId, oldestUnsubmitted);
+      if (oldest !== null) since = Math.min(since, oldest.getTime() - DAY_MS);
+    }
+    return new Date(since);
   }
 
   private reportStrangers(pending: Restore, { readable, unknown, unidentified }: Sweep): void {
@@ -241,6 +250,15 @@ async function hasPassed(tx: EmployerTransaction, restoreId: string): Promise<bo
     [tx.employerId, restoreId],
   );
   return passed.length > 0;
+}
+
+/** When the oldest run was made that is not submitted whole; null where there is none. */
+async function oldestUnsubmitted(tx: EmployerTransaction): Promise<Date | null> {
+  const [found] = await tx.query<{ oldest: Date | null }>(
+    'SELECT min(created_at) AS oldest FROM pay_run WHERE employer_id = $1 AND status <> ALL ($2)',
+    [tx.employerId, [...PAY_RUN_FINALS, 'FOLLOWING']],
+  );
+  return found?.oldest ?? null;
 }
 
 async function tellOne(tx: EmployerTransaction, restore: Restore): Promise<void> {

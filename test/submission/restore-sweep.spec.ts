@@ -23,8 +23,20 @@ const ours = (instructionId: string): Listed => ({
   bankPaymentId: '815',
 });
 
+/** What the bank shows singly, by id, and how the database has the one instruction that it knows. */
+interface Known {
+  shown?: Record<string, string>;
+  status?: string;
+}
+
+const RECORDED = 'Z2';
+
 /** At a bank that answers so from a date on, and so without one; the database knows one instruction. */
-function sweep(since: readonly Listed[] | Error, all: readonly Listed[] | Error) {
+function sweep(
+  since: readonly Listed[] | Error,
+  all: readonly Listed[] | Error,
+  { shown = {}, status = 'VERIFIED' }: Known = {},
+) {
   const asked: (string | undefined)[] = [];
   async function* listStatuses({ from }: { from?: string }, isWanted: (marks: Listed) => boolean) {
     asked.push(from);
@@ -34,11 +46,16 @@ function sweep(since: readonly Listed[] | Error, all: readonly Listed[] | Error)
   }
   const gateway = {
     listStatuses,
-    getInstruction: () => Promise.reject(new NotFound(404, raw)),
+    getInstruction: (asked: string) =>
+      asked in shown
+        ? Promise.resolve({ bankInstructionId: shown[asked], status: 'SETTLED' })
+        : Promise.reject(new NotFound(404, raw)),
     getPayment: () => Promise.reject(new NotFound(404, raw)),
   } as unknown as BankGateway;
   const query = (_sql: string, [, instructionIds = []]: string[][]) =>
-    Promise.resolve(instructionIds.includes(KNOWN) ? [{ id: KNOWN }] : []);
+    Promise.resolve(
+      instructionIds.includes(KNOWN) ? [{ id: KNOWN, bank_instruction_id: RECORDED, status }] : [],
+    );
   const database = { asWorker: (work: (tx: unknown) => unknown) => work({ query }) } as unknown as Database;
   return { asked, found: new RestoreSweep(database, gateway).since(FROM, false) };
 }
@@ -88,5 +105,46 @@ describe('what a bank lists after a restore', () => {
     const nobodys = { ...ours(KNOWN), messageId: undefined, ids: ['816'], bankPaymentId: '816' };
     const { found } = sweep([ours(KNOWN), nobodys], []);
     expect(await found).toMatchObject({ readable: true, unknown: [], unidentified: ['816'] });
+  });
+
+  const asZ = { ...ours(KNOWN), bankInstructionId: 'Z' };
+
+  it.each([
+    ['and shows so by itself', 'SETTLED', { status: 'ABANDONED', shown: { Z: 'Z' } }, true, false],
+    [
+      'though the record has a submit of ours',
+      'SETTLED',
+      { status: 'CLOSED', shown: { Z: 'Z' } },
+      true,
+      false,
+    ],
+    ['and does not show by itself', 'SETTLED', { status: 'VERIFIED' }, true, false],
+    ['and shows neither by itself nor as submitted', 'INITIATED', { status: 'VERIFIED' }, false, true],
+  ] as const)(
+    'is another instruction with the message ids of a known one where the bank names it otherwise, %s',
+    async (_how, status, known, submitted, isUnclear) => {
+      const { found } = sweep([{ ...asZ, status }], [], known);
+      const { unknown, moved } = await found;
+      expect(unknown).toMatchObject([{ bankInstructionId: 'Z', instructionId: KNOWN, submitted, isUnclear }]);
+      expect(moved).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['names by another id and shows as the one that is recorded', asZ, { shown: { Z: RECORDED } }],
+    ['names by another id, of which the record has the submit', asZ, { status: 'SUBMITTED' }],
+    ['does not name, before its submit', ours(KNOWN), { status: 'VERIFIED' }],
+  ])('is the known instruction that the bank %s', async (_how, listed, known) => {
+    const { unknown, moved } = await sweep([listed], [], known).found;
+    expect(unknown).toEqual([]);
+    expect(moved).toMatchObject([{ instructionId: KNOWN, status: 'SETTLED' }]);
+  });
+
+  it('is forgotten where the bank does not name it and shows submitted what was given up unsubmitted', async () => {
+    const older = { ...ours(KNOWN), status: 'INITIATED', ids: ['814'], bankPaymentId: '814' };
+    const { unknown } = await sweep([older, ours(KNOWN)], [], { status: 'ABANDONED' }).found;
+    expect(unknown).toMatchObject([
+      { bankInstructionId: 'payment 815', instructionId: KNOWN, submitted: true },
+    ]);
   });
 });
