@@ -6,6 +6,7 @@ import type { BankInstruction } from '../bank/records';
 import { PATHS } from '../bank/types';
 import { CONFIG, Config } from '../config/env';
 import { crashPoint } from '../config/crash-point';
+import { readDriverError } from '../config/driver-error';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, stands, wake } from '../database/leases';
 import { StepEnd } from '../database/lease-worker';
@@ -45,6 +46,15 @@ const MOST_FRUITLESS = 5;
 
 /** What a bank that stays down costs at most: an empty instruction each five minutes. */
 const LONGEST_PAUSE_MS = 300_000;
+
+/** That an id of the bank is that of one instruction, of whatever employer. */
+const ONE_INSTRUCTION = 'instruction_bank_instruction_id_key';
+
+interface InitiateCall {
+  callId: string;
+  /** Which initiation of its instruction it is, those not counted that the bank refused. */
+  attempt: number;
+}
 
 /** Fills an instruction at the bank: initiate, add every row, then have it verified (rules 1 to 6). */
 @Injectable()
@@ -97,13 +107,19 @@ export class Builder {
     crashPoint('build.initiate-intended');
     const outcome = await this.gateway.sendInitiate(begun);
     crashPoint('build.initiated');
-    return this.recordInitiate(claim, work, { callId, attempt }, outcome);
+    const call = { callId, attempt };
+    try {
+      return await this.recordInitiate(claim, work, call, outcome);
+    } catch (error) {
+      if (outcome.kind !== 'yes' || readDriverError(error)?.constraint !== ONE_INSTRUCTION) throw error;
+      return this.recordInitiate(claim, work, call, answeredAsAnother(outcome));
+    }
   }
 
   private recordInitiate(
     claim: Claim,
     work: Work,
-    { callId, attempt }: { callId: string; attempt: number },
+    { callId, attempt }: InitiateCall,
     outcome: Outcome<BankInstruction>,
   ): Promise<StepEnd> {
     const { instruction } = work;
@@ -297,10 +313,17 @@ function lastAnswerOf(outcome: Outcome<BankInstruction>): { what: string; asked:
   }
   if (!isSuccess(status))
     return { what: `was answered with status ${status}`, asked: `answered with status ${status}` };
+  const why = whyOf(outcome);
   return {
-    what: `was answered, but not as it must be (${whyOf(outcome)})`,
-    asked: 'answered otherwise than sent',
+    what: `was answered, but not as it must be (${why})`,
+    asked: `answered otherwise than sent (${why})`,
   };
+}
+
+/** What was opened, if anything was, is not known by its id: nothing is added to that, which others are paid by. */
+function answeredAsAnother({ value, status }: Outcome<BankInstruction> & { kind: 'yes' }): Outcome<never> {
+  const why = `the id is that of customer instruction ${value.bankInstructionId}, which is in the record already`;
+  return { kind: 'in-doubt', why, status };
 }
 
 async function initiatesOf(tx: EmployerTransaction, instructionId: string): Promise<number> {

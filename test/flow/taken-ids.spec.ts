@@ -1,4 +1,5 @@
 import { BankGateway } from '../../src/bank/gateway';
+import type { BankInstruction } from '../../src/bank/records';
 import { execute, select } from '../support/database';
 import { eventually } from '../support/eventually';
 import { payFile, payRows } from '../support/pay-rows';
@@ -141,5 +142,57 @@ describe('a payment that the bank gives an id which is in the record as that of 
     const [stale] = (await payroll.attention()).filter(({ kind }) => kind === 'STALE_DATE');
     expect(stale!.happened).toContain('no successor pays them');
     expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+  });
+});
+
+/** From the second initiation on the bank answers with the id it gave in the first, and says no more, so many times. */
+function initiationsHaveTheFirstId(times: number): void {
+  const gateway = payroll.services[0]!.app.get(BankGateway);
+  const { sendInitiate } = gateway;
+  let first: BankInstruction | undefined;
+  let left = times;
+  jest.spyOn(gateway, 'sendInitiate').mockImplementation(async (prepared) => {
+    const outcome = await sendInitiate.call(gateway, prepared);
+    if (outcome.kind !== 'yes') return outcome;
+    if (first !== undefined) return left-- > 0 ? { ...outcome, value: first } : outcome;
+    const { bankInstructionId, status } = outcome.value;
+    first = { bankInstructionId, status };
+    return outcome;
+  });
+}
+
+describe('an initiation answered with the id of an instruction in the record', () => {
+  it('is a doubt: it is tried again ever later, a person is told which id it is, and nobody is paid', async () => {
+    payroll = await Payroll.start({ rowsPerInstruction: 1, settings: { REBUILD_LIMIT: '1' } });
+    initiationsHaveTheFirstId(Infinity);
+    const id = await payroll.paid(payFile(payRows(2)));
+    const path = await payroll.askedAbout(id, 'REBUILD_LIMIT', 20_000);
+    const { happened, askBank } = (await payroll.as('operator').get(path)).data;
+    const [opened, ...others] = await select<{ id: string }>(
+      payroll.database.superuserUrl,
+      'SELECT bank_instruction_id AS id FROM instruction WHERE bank_instruction_id IS NOT NULL',
+    );
+    expect(others).toEqual([]);
+    const told = `the id is that of customer instruction ${opened!.id}, which is in the record already`;
+    expect(happened).toContain(`initiations was answered, but not as it must be (${told})`);
+    expect(askBank).toContain(`answered otherwise than sent (${told})?`);
+    const calls = await payroll.calls();
+    expect(calls).toMatchObject({ add: 1 });
+    expect(calls.initiate).toBeLessThanOrEqual(4);
+    const doubts = await select(
+      payroll.database.superuserUrl,
+      `SELECT FROM bank_call WHERE operation = 'initiate' AND outcome = 'IN_DOUBT'`,
+    );
+    expect(doubts.length).toBeGreaterThanOrEqual(2);
+    expect(await timesPaid()).toEqual([]);
+  });
+
+  it('goes on with the first answer that has an id of its own, and everybody is paid once', async () => {
+    payroll = await Payroll.start({ rowsPerInstruction: 1 });
+    initiationsHaveTheFirstId(1);
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await timesPaid()).toEqual([1, 1]);
+    expect(await payroll.attention()).toEqual([]);
   });
 });
