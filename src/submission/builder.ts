@@ -44,6 +44,9 @@ const REFUSALS_TO_INITIATE: readonly AttentionKind[] = ['REBUILD_LIMIT', 'INITIA
 /** After so many turns in which some are forbidden and none is taken it is our access that is refused. */
 const MOST_FRUITLESS = 5;
 
+/** So many at most are payments that are refused where none that was sent after them is taken; where more are, our access is. */
+const MOST_AT_THE_END = 4;
+
 /** What a bank that stays down costs at most: an empty instruction each five minutes. */
 const LONGEST_PAUSE_MS = 300_000;
 
@@ -197,7 +200,7 @@ export class Builder {
 
   /**
    * Adds rows. What is forbidden while other adds of the instruction are taken is the payment, not our access: the others
-   * are added, and it is refused.
+   * are added, and it is refused. Where from some add on all are forbidden, and they are more than a few, it is our access.
    * @returns the answer to which nothing more was taken; undefined where there was none
    */
   private async addTaken(
@@ -206,25 +209,33 @@ export class Builder {
     open: readonly PayableRow[],
     gentleness: number,
   ): Promise<AddResult | undefined> {
-    const forbidden: AddResult[] = [];
+    const forbidden = new Map<number, AddResult>();
+    let left = [...open];
     let fruitless = 0;
-    for (let left = [...open]; left.length > 0;) {
+    let atTheEnd = 0;
+    while (left.length > 0) {
       const refusals = await this.adder.add(claim, work, left, gentleness);
       const other = refusals.find((one) => !isForbidden(one));
       if (other !== undefined) return other;
-      if (refusals.length === 0) break;
-      forbidden.push(...refusals);
-      const over = new Set(forbidden.map(({ row }) => row.rowNo));
+      for (const one of refusals) forbidden.set(one.row.rowNo, one);
+      if (forbidden.size === 0) return undefined;
+      const sent = await this.answersTo(claim, work, left);
+      const lastTaken = sent.findLastIndex((row) => row.addOutcome === 'ADDED');
+      const after = sent.slice(lastTaken + 1).filter(({ rowNo }) => forbidden.has(rowNo)).length;
+      atTheEnd = lastTaken === -1 ? atTheEnd + after : after;
       const before = left.length;
-      left = (await this.answersTo(claim, work, left)).filter(
-        (row) => row.addOutcome === null && !over.has(row.rowNo),
-      );
+      left = sent.filter((row) => row.addOutcome === null && !forbidden.has(row.rowNo));
+      if (refusals.length === 0) break;
       fruitless = before - left.length > refusals.length ? 0 : fruitless + 1;
-      if (fruitless === MOST_FRUITLESS && left.length > 0) return forbidden[0];
+      if (fruitless === MOST_FRUITLESS && left.length > 0) return refusals[0];
       // What is forbidden may lie together: the next are tried from the other end.
       if (fruitless > 0) left.reverse();
     }
-    return forbidden.length > 0 && !(await this.refuse(claim, work, forbidden)) ? forbidden[0] : undefined;
+    const [first] = forbidden.values();
+    // The process is to end: what is left will tell whose the refusals are.
+    if (first === undefined || left.length > 0) return undefined;
+    if (atTheEnd > MOST_AT_THE_END) return first;
+    return (await this.refuse(claim, work, [...forbidden.values()])) ? undefined : first;
   }
 
   private answersTo(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<PayableRow[]> {

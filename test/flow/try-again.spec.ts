@@ -59,9 +59,16 @@ describe('what the bank refused while a run was built', () => {
 
   it.each([
     ['two of four, one add at a time', [0, 3], { BANK_ADDS_IN_FLIGHT: '1' }, undefined],
+    ['the last two of four, one add at a time', [2, 3], { BANK_ADDS_IN_FLIGHT: '1' }, undefined],
     ['six of twelve', [0, 2, 4, 6, 8, 10], {}, undefined],
     ['seven, one add at a time', [0, 2, 4, 6, 8, 10, 11], { BANK_ADDS_IN_FLIGHT: '1' }, undefined],
     ['eight that lie together', [0, 1, 2, 3, 4, 5, 6, 7], { BANK_ADDS_IN_FLIGHT: '4' }, undefined],
+    [
+      'eight that lie together, and are sent alone',
+      [0, 1, 2, 3, 4, 5, 6, 7],
+      { BANK_ADDS_IN_FLIGHT: '8' },
+      undefined,
+    ],
     ['one, and the rate is limited for the others', [0], { BANK_ADDS_IN_FLIGHT: '1' }, 'rate-limited'],
   ] as const)('is asked about each payment that is forbidden: %s', async (_, forbidden, settings, then) => {
     payroll = await Payroll.start({ rowsPerInstruction: 12, settings });
@@ -87,6 +94,37 @@ describe('what the bank refused while a run was built', () => {
     expect((await payroll.run(id)).status).toBe('BUILDING');
     jest.restoreAllMocks();
   });
+
+  it.each([
+    ['the default', {}],
+    ['one', { BANK_ADDS_IN_FLIGHT: '1' }],
+    ['eight', { BANK_ADDS_IN_FLIGHT: '8' }],
+  ])(
+    'is our access where from some add on all of an instruction are forbidden, of which no payment is asked (%s in flight)',
+    async (_, settings) => {
+      payroll = await Payroll.start({ rowsPerInstruction: 40, settings });
+      const gateway = payroll.services[0]!.app.get(BankGateway);
+      const { sendAdd } = gateway;
+      let taken = 0;
+      const spy = jest
+        .spyOn(gateway, 'sendAdd')
+        .mockImplementation((...args) =>
+          taken++ < 10
+            ? sendAdd.apply(gateway, args)
+            : Promise.resolve({ kind: 'no', reason: 'forbidden', status: 403 }),
+        );
+      const id = await payroll.paid(payFile(payRows(40)));
+      await eventually(async () => (await payroll.attention()).length > 0, 20_000);
+      expect((await payroll.attention()).map(({ kind }) => kind)).toEqual(['CREDENTIALS']);
+      spy.mockRestore();
+      const path = await payroll.askedAbout(id, 'CREDENTIALS');
+      expect(
+        (await payroll.decide(path, { action: 'RESUME', reason: 'the bank lets us add again' })).status,
+      ).toBe(200);
+      await payroll.until(id, ['SETTLED'], 20_000);
+      expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual(payRows(40).map(() => 1));
+    },
+  );
 
   it.each([
     ['a status that leaves a doubt', { why: 'status 409', status: 409 }, 'status 409'],
