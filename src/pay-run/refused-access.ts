@@ -3,6 +3,7 @@ import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { INSTRUCTION_PARKED } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
+import type { PayRunStatus } from '../domain/pay-run';
 import { withoutUnstorable } from '../domain/storable-text';
 import { EmployerAccount } from '../employer/employer.entity';
 import { showId } from '../http/prefixed-id';
@@ -12,6 +13,8 @@ import { Instruction } from './instruction.entity';
 import { PayRun } from './pay-run.entity';
 import { awaitTurnOfEmployer, stopEmployer } from './stop';
 import { unsentOf } from './unsent';
+
+const HIDDEN = 'The bank refuses to show what became of submitted payments of';
 
 /** The bank refuses our access: nothing more is sent for the employer, and a person is told. */
 export async function accessRefused(
@@ -47,8 +50,11 @@ export async function hiddenFromUs(
   await stopEmployer(tx, 'CREDENTIALS');
   const open = await openRefusals(tx);
   if (open.some((one) => one.isHidden && one.runId === run.id && one.words === hidden.words)) return;
-  const others = open.filter((one) => !one.isHidden || one.instructionId !== instruction.id);
-  const refusals = [...(await stillRefused(tx, others)), { ...hidden, instructionId: instruction.id }];
+  const mine = { ...hidden, instructionId: instruction.id };
+  const still = await stillRefused(tx, open);
+  const place = still.findIndex((one) => one.isHidden && one.instructionId === instruction.id);
+  // In its place: what keeps a run stopped goes by the first.
+  const refusals = place === -1 ? [...still, mine] : still.with(place, mine);
   await raiseAnew(tx, await alarmOf(tx, refusals));
   // What else is hidden is then told before people resume, and does not stop them once more.
   if (!open.some(({ isHidden }) => isHidden)) await lookAtSubmitted(tx, instruction.id);
@@ -58,10 +64,28 @@ export async function hiddenFromUs(
 async function isResumed(tx: EmployerTransaction, refusal: AskedRefusal): Promise<boolean> {
   const resumed = await tx.query(
     `SELECT FROM attention a JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
-     WHERE a.employer_id = $1 AND a.kind = 'CREDENTIALS' AND a.subject_id = $1 AND a.refusals @> $2::jsonb
+     WHERE a.employer_id = $1 AND a.kind = 'CREDENTIALS' AND a.subject_id = $1
+       AND (a.refusals @> $2::jsonb
+         OR a.refusals IS NULL AND strpos(a.happened, $3) > 0 AND strpos(a.happened, $4) > 0 AND strpos(a.happened, $5) > 0)
        AND a.resolved_at IS NOT NULL AND d.action = 'RESUME' AND d.confirmed_at IS NOT NULL
      LIMIT 1`,
-    [tx.employerId, JSON.stringify([refusal])],
+    [tx.employerId, JSON.stringify([refusal]), HIDDEN, showId('run', refusal.runId), refusal.words],
+  );
+  return resumed.length > 0;
+}
+
+/** Whether two people let the employer go on after our access was refused to an instruction. */
+export async function isAccessResumed(
+  tx: EmployerTransaction,
+  { id }: Pick<Instruction, 'id'>,
+): Promise<boolean> {
+  const resumed = await tx.query(
+    `SELECT FROM attention a JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
+     WHERE a.employer_id = $1 AND a.kind = 'CREDENTIALS' AND a.subject_id = $1
+       AND (a.instruction_id = $2 OR a.refusals @> $3::jsonb)
+       AND a.resolved_at IS NOT NULL AND d.action = 'RESUME' AND d.confirmed_at IS NOT NULL
+     LIMIT 1`,
+    [tx.employerId, id, JSON.stringify([{ instructionId: id }])],
   );
   return resumed.length > 0;
 }
@@ -80,11 +104,17 @@ async function openRefusals(tx: EmployerTransaction): Promise<AskedRefusal[]> {
   );
   return open.flatMap(({ refusals, runId, instructionId, words }) => {
     if (refusals !== null || runId === null) return refusals ?? [];
-    return [{ runId, instructionId: instructionId ?? undefined, isHidden: false, words }];
+    // Asked before they were kept: what was hidden then is read again, and told as it is.
+    const before = words.split(HIDDEN, 1).join('').trim();
+    if (before === '') return [];
+    return [{ runId, instructionId: instructionId ?? undefined, isHidden: false, words: before }];
   });
 }
 
-/** Without what was hidden and has ended since, or was found never to be submitted. */
+/** What may still be sent of a run that was refused before its submit. */
+const HELD_UP: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED', 'SUBMITTING'];
+
+/** Without what was hidden and has ended since, or was found never to be submitted, and runs that send nothing any more. */
 async function stillRefused(
   tx: EmployerTransaction,
   refusals: readonly AskedRefusal[],
@@ -97,7 +127,13 @@ async function stillRefused(
       ['SUBMIT_INTENT', 'SUBMITTED', ...INSTRUCTION_PARKED],
     ],
   );
-  return refusals.filter((one) => !one.isHidden || submitted.some(({ id }) => id === one.instructionId));
+  const sending = await tx.query<{ id: string }>(
+    'SELECT id FROM pay_run WHERE employer_id = $1 AND id = ANY ($2) AND status = ANY ($3)',
+    [tx.employerId, refusals.map(({ runId }) => runId), HELD_UP],
+  );
+  return refusals.filter(({ isHidden, instructionId, runId }) =>
+    isHidden ? submitted.some(({ id }) => id === instructionId) : sending.some(({ id }) => id === runId),
+  );
 }
 
 /** Has what else is submitted for the employer be read now. */
@@ -166,5 +202,5 @@ function told(refusals: readonly AskedRefusal[]): string {
 function hiddenWith(refusals: readonly AskedRefusal[], refusal: string): string {
   const alike = refusals.filter(({ isHidden, words }) => isHidden && words === refusal);
   const names = new Set(alike.map(({ runId }) => showId('run', runId)));
-  return `The bank refuses to show what became of submitted payments of ${[...names].join(', ')}: ${refusal}.`;
+  return `${HIDDEN} ${[...names].join(', ')}: ${refusal}.`;
 }

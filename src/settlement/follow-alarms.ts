@@ -217,20 +217,23 @@ export async function tellOfHidden(
   refusal: NotAllowed,
 ): Promise<void> {
   const isAsked = !(refusal instanceof NoReadAllowed);
-  const [words, others] = isAsked ? [HIDDEN, UNASKED] : [UNASKED, HIDDEN];
-  if (await isToldOf(tx, run, words)) return;
-  const hidden = {
-    happened: `${HIDDEN}: ${refusal.message}.`,
-    askBank: 'Why are instructions of ours not shown any more, and did anything of them move since?',
-  };
+  const asked = isAsked
+    ? {
+        happened: `${HIDDEN}: ${refusal.message}.`,
+        askBank: 'Why are instructions of ours not shown any more, and did anything of them move since?',
+      }
+    : unasked(account, refusal);
+  const told = isAsked ? HIDDEN : asked.happened;
+  if (await isToldOf(tx, run, told)) return;
   const alarm = {
     kind: 'ROW_UNSEEN',
     ...aboutEnded(run),
     bankReference: account.bankAccountId,
-    ...(isAsked ? hidden : unasked(account, refusal)),
+    ...asked,
   } as const;
-  const open = await openText(tx, alarm);
-  await raiseNaming(tx, alarm, open?.startsWith(others) ? [words] : [], 'over');
+  const open = (await openText(tx, alarm)) ?? '';
+  const isOther = [HIDDEN, UNASKED].some((words) => open.startsWith(words));
+  await raiseNaming(tx, alarm, isOther ? [told] : [], 'over');
 }
 
 /**

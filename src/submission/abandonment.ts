@@ -8,7 +8,7 @@ import { Claim, fence, missingForMs } from '../database/leases';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { showId } from '../http/prefixed-id';
 import { aboutInstruction, clearAttempt, raise } from '../pay-run/attention.store';
-import { SUBMITTED_OR_NOT, WAS_IT_SUBMITTED } from '../pay-run/attention-words';
+import { ATTENTION_WORDS, SUBMITTED_OR_NOT, WAS_IT_SUBMITTED } from '../pay-run/attention-words';
 import { ASKED_OF_DIFFERENCES, askOfDifferences, shownOtherwise } from '../pay-run/difference';
 import { Instruction } from '../pay-run/instruction.entity';
 import { endUnsubmitted, lockInstruction, planAttempt } from '../pay-run/instruction.store';
@@ -112,7 +112,9 @@ export class Abandonment {
     const attempts = await attemptsOf(tx, instruction);
     if (attempts > this.config.REBUILD_LIMIT) {
       const alike = await answeredAlike(tx, instruction);
-      const taken = await toldOfTaken(tx, instruction, reason === HAS_ID_OF_ANOTHER && alike === '');
+      const isOfIds = reason === HAS_ID_OF_ANOTHER && alike === '';
+      const beside = isOfIds ? undefined : (askBank ?? ATTENTION_WORDS.REBUILD_LIMIT.askBank);
+      const taken = await toldOfTaken(tx, instruction, beside);
       await raise(tx, {
         kind: 'REBUILD_LIMIT',
         ...aboutInstruction(instruction, planned),

@@ -19,6 +19,7 @@ import { BankPaymentRow, Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { closeOpenAdds } from '../pay-run/open-adds';
 import { movePaymentSet } from '../pay-run/payment.store';
+import { isAccessResumed } from '../pay-run/refused-access';
 import { Abandonment } from './abandonment';
 import { AddResult, recordRefused } from './add-record';
 import { Adder, BUILD_TURNS } from './adder';
@@ -200,7 +201,8 @@ export class Builder {
 
   /**
    * Adds rows. What is forbidden while other adds of the instruction are taken is the payment, not our access: the others
-   * are added, and it is refused. Where from some add on all are forbidden, and they are more than a few, it is our access.
+   * are added, and it is refused. Where from some add on all are forbidden, and they are more than a few, it is our access,
+   * until two people have had the instruction go on.
    * @returns the answer to which nothing more was taken; undefined where there was none
    */
   private async addTaken(
@@ -213,20 +215,23 @@ export class Builder {
     let left = [...open];
     let fruitless = 0;
     let atTheEnd = 0;
+    let tookMore = false;
     while (left.length > 0) {
       const refusals = await this.adder.add(claim, work, left, gentleness);
       const other = refusals.find((one) => !isForbidden(one));
       if (other !== undefined) return other;
+      const before = forbidden.size;
       for (const one of refusals) forbidden.set(one.row.rowNo, one);
       if (forbidden.size === 0) return undefined;
       const sent = await this.answersTo(claim, work, left);
       const lastTaken = sent.findLastIndex((row) => row.addOutcome === 'ADDED');
       const after = sent.slice(lastTaken + 1).filter(({ rowNo }) => forbidden.has(rowNo)).length;
       atTheEnd = lastTaken === -1 ? atTheEnd + after : after;
-      const before = left.length;
+      tookMore ||= before > 0 && lastTaken !== -1;
+      const tried = left.length;
       left = sent.filter((row) => row.addOutcome === null && !forbidden.has(row.rowNo));
       if (refusals.length === 0) break;
-      fruitless = before - left.length > refusals.length ? 0 : fruitless + 1;
+      fruitless = tried - left.length > refusals.length ? 0 : fruitless + 1;
       if (fruitless === MOST_FRUITLESS && left.length > 0) return refusals[0];
       // What is forbidden may lie together: the next are tried from the other end.
       if (fruitless > 0) left.reverse();
@@ -234,8 +239,13 @@ export class Builder {
     const [first] = forbidden.values();
     // The process is to end: what is left will tell whose the refusals are.
     if (first === undefined || left.length > 0) return undefined;
-    if (atTheEnd > MOST_AT_THE_END) return first;
+    if (atTheEnd > MOST_AT_THE_END && !tookMore && !(await this.isResumed(work))) return first;
     return (await this.refuse(claim, work, [...forbidden.values()])) ? undefined : first;
+  }
+
+  /** Whether two people let it go on after our access was refused: what is forbidden still, are its payments. */
+  private isResumed({ instruction }: Work): Promise<boolean> {
+    return this.database.inEmployer(instruction.employerId, (tx) => isAccessResumed(tx, instruction));
   }
 
   private answersTo(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<PayableRow[]> {

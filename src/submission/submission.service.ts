@@ -33,7 +33,7 @@ import { reportTampering, RowsChanged } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
 import { waitsForOf } from './waits-for';
 import { Halted, loadWork, Obstacle, obstacleOf, raiseUnusable, Work } from './work';
-import { raiseNotReady, raiseNotShown } from '../pay-run/waits-for-account';
+import { raiseNotFollowed, raiseNotReady, raiseNotShown } from '../pay-run/waits-for-account';
 
 /**
  * Runs and instructions worked on at once by one process; each instruction adds rows side by side in itself. A build holds
@@ -182,7 +182,7 @@ export class SubmissionService {
       case 'SUBMIT_REFUSED':
         return isUnitConfirmed(work.account, this.config)
           ? this.recovery.step(claim, work)
-          : this.inAnotherUnit(claim, work);
+          : this.unreadInAnotherUnit(claim, work);
       case 'SUBMITTED':
       case 'CLOSED':
       case 'ABANDONED':
@@ -209,6 +209,15 @@ export class SubmissionService {
     await this.database.inEmployer(run.employerId, async (tx) => {
       await fence(tx, claim);
       await raiseNotReady(tx, run, account, this.config);
+    });
+    return STOPPED_PAUSE_MS;
+  }
+
+  /** What may have been submitted waits for nothing: nobody reads what became of it. */
+  private async unreadInAnotherUnit(claim: Claim, { run, account }: Work): Promise<WakeIn> {
+    await this.database.inEmployer(run.employerId, async (tx) => {
+      await fence(tx, claim);
+      await raiseNotFollowed(tx, account, []);
     });
     return STOPPED_PAUSE_MS;
   }

@@ -1,7 +1,6 @@
 import { Database, EmployerTransaction } from '../database/database';
 import { textOfFirstFew } from '../domain/first-few';
 import { showId } from '../http/prefixed-id';
-import { ATTENTION_WORDS } from '../pay-run/attention-words';
 import type { Instruction } from '../pay-run/instruction.entity';
 import type { SeenPayment } from '../pay-run/match';
 
@@ -61,12 +60,12 @@ export async function noteTaken(
 /**
  * What people are told, and ask the bank, of the ids it gave out twice in the attempts at some rows; undefined where it
  * did not.
- * @param isAll whether it is all there is to ask
+ * @param beside what else the bank is asked, where that is not all
  */
 export async function toldOfTaken(
   tx: EmployerTransaction,
   { plannedInstructionId }: Pick<Instruction, 'plannedInstructionId'>,
-  isAll: boolean,
+  beside: string | undefined,
 ): Promise<{ happened: string; askBank: string } | undefined> {
   const taken = await tx.query<{
     own: string;
@@ -97,6 +96,6 @@ export async function toldOfTaken(
   const asked = `Why did you give one payment id to two payments: ${textOfFirstFew(ids, IDS_NAMED)}? Which of them has it?`;
   return {
     happened: ` It gave ${textOfFirstFew(rows, IDS_NAMED)}.`,
-    askBank: isAll ? asked : `${ATTENTION_WORDS.REBUILD_LIMIT.askBank} ${asked}`,
+    askBank: beside === undefined ? asked : `${beside} ${asked}`,
   };
 }

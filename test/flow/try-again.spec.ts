@@ -69,6 +69,12 @@ describe('what the bank refused while a run was built', () => {
       { BANK_ADDS_IN_FLIGHT: '8' },
       undefined,
     ],
+    [
+      'nine that lie together, after which others are taken',
+      [0, 1, 2, 3, 4, 5, 6, 7, 8],
+      { BANK_ADDS_IN_FLIGHT: '4' },
+      undefined,
+    ],
     ['one, and the rate is limited for the others', [0], { BANK_ADDS_IN_FLIGHT: '1' }, 'rate-limited'],
   ] as const)('is asked about each payment that is forbidden: %s', async (_, forbidden, settings, then) => {
     payroll = await Payroll.start({ rowsPerInstruction: 12, settings });
@@ -92,6 +98,31 @@ describe('what the bank refused while a run was built', () => {
     );
     expect((await payroll.as('operator').get(payroll.path(''))).data.stopped).toBeNull();
     expect((await payroll.run(id)).status).toBe('BUILDING');
+    jest.restoreAllMocks();
+  });
+
+  it('is asked about each payment that is forbidden still after two people had it go on', async () => {
+    payroll = await Payroll.start({ rowsPerInstruction: 12 });
+    const rows = payRows(12);
+    const last = rows.slice(-5).map(({ iban }) => iban);
+    const gateway = payroll.services[0]!.app.get(BankGateway);
+    const { sendAdd } = gateway;
+    jest
+      .spyOn(gateway, 'sendAdd')
+      .mockImplementation((add) =>
+        last.some((iban) => add.body.includes(iban))
+          ? Promise.resolve({ kind: 'no', reason: 'forbidden', status: 403 })
+          : sendAdd.call(gateway, add),
+      );
+    const id = await payroll.paid(payFile(rows));
+    const path = await payroll.askedAbout(id, 'CREDENTIALS');
+    const resumed = await payroll.decide(path, { action: 'RESUME', reason: 'our access is whole' });
+    expect(resumed.status).toBe(200);
+    await eventually(async () => (await payroll.attention()).length === last.length, 20_000);
+    expect(new Set((await payroll.attention()).map(({ kind }) => kind))).toEqual(
+      new Set(['ROW_REFUSED_BY_BANK']),
+    );
+    expect((await payroll.as('operator').get(payroll.path(''))).data.stopped).toBeNull();
     jest.restoreAllMocks();
   });
 

@@ -243,6 +243,26 @@ describe('what was submitted by a process that is now set to another unit of amo
     await noneAsked();
   });
 
+  it('is told of as not followed, and not as waiting, where nobody knows the outcome of its submit', async () => {
+    payroll = await Payroll.start({ settings: { SUBMIT_DOUBT_MS: '1500', BANK_LAG_BOUND_MS: '300' } });
+    await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
+    await payroll.askedAbout(await payroll.paid(payFile(payRows(2))), 'SUBMIT_UNKNOWN');
+    await flip(OTHER);
+    await eventually(async () => {
+      await payroll.wakeAll();
+      return (await kinds()).includes('ACCOUNT_UNUSABLE');
+    }, 15_000);
+    const told = (await payroll.attention()).filter(({ kind }) => kind === 'ACCOUNT_UNUSABLE');
+    expect(told).toMatchObject([
+      { happened: expect.stringMatching(/^What was submitted .* is not followed/) },
+    ]);
+    await flip(OTHER);
+    await eventually(async () => {
+      await payroll.wakeAll();
+      return !(await kinds()).includes('ACCOUNT_UNUSABLE');
+    }, 15_000);
+  });
+
   it('is no more said to be read in another unit once the setting is right, though the bank refuses every read', async () => {
     payroll = await Payroll.start();
     await payroll.untilSettled(await payroll.paid(payFile(payRows(2))));

@@ -139,6 +139,28 @@ describe('what the bank hides of several runs', () => {
     expect(await asked()).toMatchObject([{ happened: hidden(REFUSED, B, C), payments: 6 }]);
   });
 
+  it('is filed under the run that was asked about first also where that is refused in another way', async () => {
+    await hide(A);
+    await hide(B);
+    await hide(A, NO_READ);
+    const filed = `SELECT pay_run_id AS run FROM attention WHERE kind = 'CREDENTIALS' AND resolved_at IS NULL`;
+    expect(await select(server.superuserUrl, filed)).toEqual([{ run: A.run }]);
+  });
+
+  it('is decided, and told once, also where it was asked before refusals were kept', async () => {
+    const forgotten = 'UPDATE attention SET refusals = NULL WHERE resolved_at IS NULL';
+    await hide(A);
+    await changed(forgotten);
+    await hide(A);
+    expect(await asked()).toMatchObject([{ happened: hidden(REFUSED, A), payments: 3 }]);
+    await changed(forgotten);
+    await resume();
+    await hide(A);
+    expect(await isStopped()).toBe(false);
+    await hide(B);
+    expect(await isStopped()).toBe(true);
+  });
+
   it('counts what is hidden of a run that is being submitted also as it is told with others', async () => {
     const inMidRun = { run: ours.run, instruction: ours.instruction[0] };
     await changed(`UPDATE instruction SET status = 'SUBMITTED' WHERE id = '${inMidRun.instruction}'`);
@@ -151,6 +173,7 @@ describe('what the bank hides of several runs', () => {
 
 describe('a run whose access is refused before its submit', () => {
   const before = 'The bank refused our access before the submit: The bank answered 403.';
+  beforeEach(() => changed(`UPDATE pay_run SET status = 'VERIFIED' WHERE id = '${ours.spareRun}'`));
 
   it('stays in the question, by its name, where the bank hides another', async () => {
     await refuse(ours.spareRun, before);
@@ -172,5 +195,12 @@ describe('a run whose access is refused before its submit', () => {
     await changed(`UPDATE attention SET refusals = NULL WHERE resolved_at IS NULL`);
     await hide(C);
     expect(await asked()).toMatchObject([{ payments: 6 }]);
+  });
+
+  it.each(['READY', 'CANCELLED', 'FOLLOWING'])('leaves it once that is %s', async (status) => {
+    await refuse(ours.spareRun, before);
+    await changed(`UPDATE pay_run SET status = '${status}' WHERE id = '${ours.spareRun}'`);
+    await hide(C);
+    expect(await asked()).toMatchObject([{ happened: hidden(REFUSED, C), payments: 3 }]);
   });
 });

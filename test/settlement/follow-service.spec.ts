@@ -152,6 +152,13 @@ describe('what ended, and is not shown', () => {
     expect(await told()).toEqual([]);
   });
 
+  it('asks what moved once its account is detached, also where people had read before that a probe may help', async () => {
+    await readOnce(() => Promise.reject(new NoReadAllowed()));
+    await tells(unasked, nothing);
+    await readOnce(() => Promise.reject(new NoReadAllowed()), 'detached_at = now()');
+    await tells(detached, whatMoved);
+  });
+
   it('is told anew where the bank refuses what it was not asked for before, and the other way round', async () => {
     for (let n = 0; n < 2; n += 1) {
       await readOnce(() => Promise.reject(new NoReadAllowed()));

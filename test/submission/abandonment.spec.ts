@@ -83,8 +83,22 @@ describe('what was built too often in vain', () => {
     );
     await abandonment.rebuild(claim!, work!, reason, askBank);
     const told = `SELECT happened, ask_bank AS asked FROM attention WHERE kind = 'REBUILD_LIMIT' AND resolved_at IS NULL`;
+    const answered = { happened: expect.stringContaining(reason), asked: expect.stringMatching(asked) };
+    expect(await select(superuserUrl, told)).toEqual([answered]);
+    await execute(
+      superuserUrl,
+      `SET session_replication_role = replica;
+       DELETE FROM attention WHERE kind = 'REBUILD_LIMIT';
+       UPDATE instruction SET status = 'VERIFIED' WHERE id = '${ours.unmoved}';
+       UPDATE bank_payment SET add_doubt = 'the id 7 of another payment', add_outcome = 'IN_DOUBT', bank_payment_id = NULL
+       WHERE instruction_id IN (SELECT id FROM instruction WHERE planned_instruction_id = '${ours.planned[2]}')`,
+    );
+    await abandonment.rebuild(claim!, work!, reason, askBank);
     expect(await select(superuserUrl, told)).toEqual([
-      { happened: expect.stringContaining(reason), asked: expect.stringMatching(asked) },
+      {
+        ...answered,
+        asked: expect.stringMatching(`${asked.source}.* Why did you give one payment id to two`),
+      },
     ]);
   });
 });

@@ -36,7 +36,7 @@ describe('of an id that the bank gave out twice', () => {
          WHERE instruction_id = '${one!.instruction}' AND row_no = ${one!.row}`,
       );
       const told = await office.database.inEmployer(ours.employer, (tx) =>
-        toldOfTaken(tx, { plannedInstructionId: one!.planned }, true),
+        toldOfTaken(tx, { plannedInstructionId: one!.planned }, undefined),
       );
       const words = {
         another: `"${id}" in customer instruction ${one!.bank} and in customer instruction ${given?.bank}?`,
