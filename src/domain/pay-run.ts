@@ -51,6 +51,9 @@ export const PAY_RUN_MEANING: Readonly<Record<PayRunStatus, string>> = {
   CANCELLED: 'The run ended before we submitted anything; no money moved by us.',
 };
 
+/** The states in which a run goes on by itself, until nothing of it is left to be submitted. */
+export const PAY_RUN_GOING_ON: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED', 'SUBMITTING'];
+
 /** The states of a run of which something was submitted, or is being. */
 export const PAY_RUN_SUBMITTED: readonly PayRunStatus[] = [
   'SUBMITTING',

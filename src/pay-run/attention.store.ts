@@ -168,21 +168,21 @@ export async function isDecided(
 }
 
 /**
- * Whether two people let things go on after a question, of a kind about a subject, that told of so much.
- * @param isOfIt in SQL, whether the attention `a` told of the count $4 and the minor units $5
+ * Whether two people let things go on after a question, of a kind about a subject, that told of something.
+ * @param isOfIt in SQL, whether the attention `a` told of that, by the parameters from $4 on
  */
 export async function isResumed(
   tx: EmployerTransaction,
   { kind, subjectId }: Pick<Alarm, 'kind' | 'subjectId'>,
-  { count, totalMinor }: { count: number; totalMinor: bigint },
+  parameters: readonly unknown[],
   isOfIt: string,
 ): Promise<boolean> {
   const decided = await tx.query(
     `SELECT FROM attention a JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
      WHERE a.employer_id = $1 AND a.kind = $2 AND a.subject_id = $3 AND a.resolved_at IS NOT NULL
-       AND d.action = 'RESUME' AND d.confirmed_at IS NOT NULL AND ${isOfIt}
+       AND d.action = 'RESUME' AND d.confirmed_at IS NOT NULL AND (${isOfIt})
      LIMIT 1`,
-    [tx.employerId, kind, subjectId, count, totalMinor],
+    [tx.employerId, kind, subjectId, ...parameters],
   );
   return decided.length > 0;
 }

@@ -3,12 +3,12 @@ import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { INSTRUCTION_PARKED } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
-import type { PayRunStatus } from '../domain/pay-run';
+import { PAY_RUN_GOING_ON } from '../domain/pay-run';
 import { withoutUnstorable } from '../domain/storable-text';
 import { EmployerAccount } from '../employer/employer.entity';
 import { showId } from '../http/prefixed-id';
 import type { AskedRefusal } from './attention.entity';
-import { Alarm, raise, raiseAnew } from './attention.store';
+import { Alarm, isResumed, raise, raiseAnew } from './attention.store';
 import { Instruction } from './instruction.entity';
 import { PayRun } from './pay-run.entity';
 import { awaitTurnOfEmployer, stopEmployer } from './stop';
@@ -43,10 +43,10 @@ export async function hiddenFromUs(
   refusal: string,
 ): Promise<void> {
   const hidden = { runId: run.id, isHidden: true, words: withoutUnstorable(refusal) };
-  if (await isResumed(tx, hidden)) return;
+  if (await isLetGoOn(tx, hidden)) return;
   await awaitTurnOfEmployer(tx);
   // Two people may have decided it while this waited for its turn.
-  if (await isResumed(tx, hidden)) return;
+  if (await isLetGoOn(tx, hidden)) return;
   await stopEmployer(tx, 'CREDENTIALS');
   const open = await openRefusals(tx);
   if (open.some((one) => one.isHidden && one.runId === run.id && one.words === hidden.words)) return;
@@ -61,33 +61,24 @@ export async function hiddenFromUs(
 }
 
 /** Whether two people let the employer go on after they were told of a run with that refusal. */
-async function isResumed(tx: EmployerTransaction, refusal: AskedRefusal): Promise<boolean> {
-  const resumed = await tx.query(
-    `SELECT FROM attention a JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
-     WHERE a.employer_id = $1 AND a.kind = 'CREDENTIALS' AND a.subject_id = $1
-       AND (a.refusals @> $2::jsonb
-         OR a.refusals IS NULL AND strpos(a.happened, $3) > 0 AND strpos(a.happened, $4) > 0 AND strpos(a.happened, $5) > 0)
-       AND a.resolved_at IS NOT NULL AND d.action = 'RESUME' AND d.confirmed_at IS NOT NULL
-     LIMIT 1`,
-    [tx.employerId, JSON.stringify([refusal]), HIDDEN, showId('run', refusal.runId), refusal.words],
+function isLetGoOn(tx: EmployerTransaction, refusal: AskedRefusal): Promise<boolean> {
+  return isResumed(
+    tx,
+    { kind: 'CREDENTIALS', subjectId: tx.employerId },
+    [JSON.stringify([refusal]), HIDDEN, showId('run', refusal.runId), refusal.words],
+    `a.refusals @> $4::jsonb
+     OR a.refusals IS NULL AND strpos(a.happened, $5) > 0 AND strpos(a.happened, $6) > 0 AND strpos(a.happened, $7) > 0`,
   );
-  return resumed.length > 0;
 }
 
 /** Whether two people let the employer go on after our access was refused to an instruction. */
-export async function isAccessResumed(
-  tx: EmployerTransaction,
-  { id }: Pick<Instruction, 'id'>,
-): Promise<boolean> {
-  const resumed = await tx.query(
-    `SELECT FROM attention a JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
-     WHERE a.employer_id = $1 AND a.kind = 'CREDENTIALS' AND a.subject_id = $1
-       AND (a.instruction_id = $2 OR a.refusals @> $3::jsonb)
-       AND a.resolved_at IS NOT NULL AND d.action = 'RESUME' AND d.confirmed_at IS NOT NULL
-     LIMIT 1`,
-    [tx.employerId, id, JSON.stringify([{ instructionId: id }])],
+export function isAccessResumed(tx: EmployerTransaction, { id }: Pick<Instruction, 'id'>): Promise<boolean> {
+  return isResumed(
+    tx,
+    { kind: 'CREDENTIALS', subjectId: tx.employerId },
+    [id, JSON.stringify([{ instructionId: id }])],
+    'a.instruction_id = $4 OR a.refusals @> $5::jsonb',
   );
-  return resumed.length > 0;
 }
 
 /** What the open question is about. */
@@ -111,9 +102,6 @@ async function openRefusals(tx: EmployerTransaction): Promise<AskedRefusal[]> {
   });
 }
 
-/** What may still be sent of a run that was refused before its submit. */
-const HELD_UP: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED', 'SUBMITTING'];
-
 /** Without what was hidden and has ended since, or was found never to be submitted, and runs that send nothing any more. */
 async function stillRefused(
   tx: EmployerTransaction,
@@ -129,7 +117,7 @@ async function stillRefused(
   );
   const sending = await tx.query<{ id: string }>(
     'SELECT id FROM pay_run WHERE employer_id = $1 AND id = ANY ($2) AND status = ANY ($3)',
-    [tx.employerId, refusals.map(({ runId }) => runId), HELD_UP],
+    [tx.employerId, refusals.map(({ runId }) => runId), PAY_RUN_GOING_ON],
   );
   return refusals.filter(({ isHidden, instructionId, runId }) =>
     isHidden ? submitted.some(({ id }) => id === instructionId) : sending.some(({ id }) => id === runId),

@@ -191,7 +191,7 @@ function isForeignAndDecided(tx: EmployerTransaction, { id }: Instruction, more:
   return isResumed(
     tx,
     { kind: 'FOREIGN_RECORD', subjectId: id },
-    more,
+    [more.count, more.totalMinor],
     `jsonb_array_length(a.records) = $4 AND a.amount_minor = $5
      AND NOT EXISTS (SELECT FROM jsonb_array_elements(a.records) AS record WHERE (record ->> 'minor')::bigint <= 0)`,
   );

@@ -1,7 +1,7 @@
 import { EmployerTransaction } from '../database/database';
 import type { BankHours } from '../domain/business-day';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
-import { PayRunStatus } from '../domain/pay-run';
+import { PAY_RUN_GOING_ON, PayRunStatus } from '../domain/pay-run';
 import { sendingOpens } from '../domain/send-window';
 import { showId } from '../http/prefixed-id';
 import { approvedVersion } from '../pay-run/approval';
@@ -11,9 +11,6 @@ import { RESTORED_UNCLEAR } from '../pay-run/stop';
 import { unsentOf } from '../pay-run/unsent';
 
 const KIND = 'DUE_BUT_STOPPED';
-
-/** The states in which a run goes on by itself, until nothing of it is left to be submitted. */
-const GOING_ON: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED', 'SUBMITTING'];
 
 /** What is certain of a run that is stopped while it is being submitted. */
 const IN_MID_RUN =
@@ -120,6 +117,6 @@ function heldBack(tx: EmployerTransaction): Promise<StoppedRun[]> {
      WHERE (installation OR employer OR run) AND NOT EXISTS (
        SELECT FROM attention a WHERE a.employer_id = $1 AND a.kind = 'RESTORED' AND a.resolved_at IS NULL)
      ORDER BY id`,
-    [tx.employerId, GOING_ON, INSTRUCTION_UNSENT],
+    [tx.employerId, PAY_RUN_GOING_ON, INSTRUCTION_UNSENT],
   );
 }

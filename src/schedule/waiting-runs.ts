@@ -6,7 +6,7 @@ import { ClockWatch } from '../database/clock-watch';
 import { Database, EmployerTransaction } from '../database/database';
 import { MINUTE_MS } from '../domain/durations';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
-import { PayRunStatus } from '../domain/pay-run';
+import { PAY_RUN_GOING_ON } from '../domain/pay-run';
 import { LAST_CALL_MS, sendingCloses, sendingOpens } from '../domain/send-window';
 import { showId } from '../http/prefixed-id';
 import { approvedVersion, standingApprovals } from '../pay-run/approval';
@@ -20,9 +20,6 @@ import { THIS_SERVICE } from '../submission/waits-for';
 import { forEveryEmployer } from './every-employer';
 
 const KIND = 'DUE_BUT_WAITING';
-
-/** The states in which a run goes on by itself, until nothing of it is left to be submitted. */
-const GOING_ON: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED', 'SUBMITTING'];
 
 /** What has been due for so long waits for its place among what is worked on, and no more for what it failed in. */
 const QUEUED = `interval '1 minute'`;
@@ -216,7 +213,7 @@ function runsGoingOn(tx: EmployerTransaction): Promise<Going[]> {
        AND (r.status <> 'SUBMITTING' OR EXISTS (SELECT FROM instruction i
          WHERE i.employer_id = $1 AND i.pay_run_id = r.id AND i.status = ANY ($3)))
      ORDER BY r.id`,
-    [tx.employerId, GOING_ON, INSTRUCTION_UNSENT, KIND],
+    [tx.employerId, PAY_RUN_GOING_ON, INSTRUCTION_UNSENT, KIND],
   );
 }
 

@@ -2,25 +2,21 @@ import { In } from 'typeorm';
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
-import { PAY_RUN_FINALS, PayRunStatus } from '../domain/pay-run';
-import { Instruction } from '../pay-run/instruction.entity';
+import { PAY_RUN_FINALS, PAY_RUN_GOING_ON } from '../domain/pay-run';
 import { PayRun } from '../pay-run/pay-run.entity';
-
-/** States in which something of an approved run is still to be sent. */
-const HELD: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED', 'SUBMITTING'];
 
 /** The approved runs that an account which is not open holds back: of those being submitted, where something is left. */
 export async function runsHeldBy(tx: EmployerTransaction, accountId: string): Promise<PayRun[]> {
   const { employerId } = tx;
   const runs = await tx.manager.find(PayRun, {
-    where: { employerId, accountId, status: In(HELD) },
+    where: { employerId, accountId, status: In(PAY_RUN_GOING_ON) },
     order: { id: 'ASC' },
   });
-  const unsent = await tx.manager.find(Instruction, {
-    where: { employerId, payRunId: In(runs.map(({ id }) => id)), status: In(INSTRUCTION_UNSENT) },
-    select: { payRunId: true },
-  });
-  const left = new Set(unsent.map(({ payRunId }) => payRunId));
+  const unsent = await tx.query<{ id: string }>(
+    'SELECT DISTINCT pay_run_id AS id FROM instruction WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND status = ANY ($3)',
+    [employerId, runs.map(({ id }) => id), INSTRUCTION_UNSENT],
+  );
+  const left = new Set(unsent.map(({ id }) => id));
   return runs.filter(({ id, status }) => status !== 'SUBMITTING' || left.has(id));
 }
 

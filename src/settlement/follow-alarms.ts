@@ -70,7 +70,7 @@ async function areDecidedAsTotals(
   return isResumed(
     tx,
     { kind: 'TOTAL_MISMATCH_AFTER_SUBMIT', subjectId: id },
-    { count: payments, totalMinor: amountMinor },
+    [payments, amountMinor],
     'a.beyond_payments = $4 AND a.beyond_minor = $5',
   );
 }

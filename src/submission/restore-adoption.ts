@@ -8,7 +8,7 @@ import { PersonalData } from '../database/personal-data';
 import { isPastSubmit, statusesShown } from '../domain/bank-status';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { INSTRUCTION_UNSENT, isInstructionLive } from '../domain/instruction';
-import { PayRunStatus } from '../domain/pay-run';
+import { PAY_RUN_GOING_ON } from '../domain/pay-run';
 import { BankReads } from '../employer/bank-reads';
 import { PaymentsAlone } from '../employer/payments-alone';
 import { EmployerAccount } from '../employer/employer.entity';
@@ -68,8 +68,6 @@ const AFTER_RESTORE: Occasion = {
 };
 
 const REASON = 'the bank shows it as submitted, which is not in the record';
-
-const RUN_ON_ITS_WAY: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED', 'SUBMITTING'];
 
 /** What the bank shows of an instruction, held whole against the rows that were approved. */
 interface Evidence {
@@ -275,7 +273,7 @@ async function workOf(tx: EmployerTransaction, forgotten: Forgotten): Promise<Fo
 
 /** Why what is certain at the bank does not fit into the record as it stands. */
 async function refusalOf(tx: EmployerTransaction, run: PayRun, work: Work): Promise<string | undefined> {
-  if (!RUN_ON_ITS_WAY.includes(run.status)) return `the run is ${run.status}`;
+  if (!PAY_RUN_GOING_ON.includes(run.status)) return `the run is ${run.status}`;
   if (run.lapseReason !== null || (await openAmendment(tx, run.id))) return 'the run is being amended';
   return run.runVersion === work.planned.runVersion ? undefined : 'the run was amended';
 }

@@ -7,7 +7,7 @@ import { wake } from '../database/leases';
 import { isConnectionLoss, isOfDatabase } from '../database/outage';
 import { mostSubmitted } from '../domain/bank-status';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
-import { PAY_RUN_FINALS, PayRunStatus } from '../domain/pay-run';
+import { PAY_RUN_FINALS, PAY_RUN_GOING_ON, PayRunStatus } from '../domain/pay-run';
 import { clear, raise } from '../pay-run/attention.store';
 import { tellOfPaidAlready } from '../pay-run/paid-already';
 import { awaitTurnOfOpenRuns, RESTORED_UNCLEAR } from '../pay-run/stop';
@@ -217,9 +217,9 @@ async function waitingOf(tx: EmployerTransaction): Promise<(Forgotten & { key: s
     `SELECT f.bank_instruction_id, f.instruction_id, f.pay_run_id, f.reference, r.revision
      FROM forgotten_instruction f
      JOIN pay_run r ON r.employer_id = f.employer_id AND r.id = f.pay_run_id
-     WHERE f.employer_id = $1 AND f.restore_id IS NOT NULL AND f.adopted_at IS NULL AND r.status IN ('APPROVED', 'BUILDING', 'VERIFIED', 'SUBMITTING')
+     WHERE f.employer_id = $1 AND f.restore_id IS NOT NULL AND f.adopted_at IS NULL AND r.status = ANY ($2)
      ORDER BY f.found_at, f.bank_instruction_id`,
-    [tx.employerId],
+    [tx.employerId, PAY_RUN_GOING_ON],
   );
   return rows.map((row) => ({
     bankInstructionId: row.bank_instruction_id,

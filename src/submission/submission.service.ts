@@ -205,39 +205,22 @@ export class SubmissionService {
   }
 
   /** A process that is set otherwise than the account was checked would write, or read, other amounts than there are. */
-  private async inAnotherUnit(claim: Claim, { run, account }: Work): Promise<WakeIn> {
-    await this.database.inEmployer(run.employerId, async (tx) => {
-      await fence(tx, claim);
-      await raiseNotReady(tx, run, account, this.config);
-    });
-    return STOPPED_PAUSE_MS;
+  private inAnotherUnit(claim: Claim, { run, account }: Work): Promise<WakeIn> {
+    return this.tellOf(claim, (tx) => raiseNotReady(tx, run, account, this.config));
   }
 
   /** What may have been submitted waits for nothing: nobody reads what became of it. */
-  private async unreadInAnotherUnit(claim: Claim, { run, account }: Work): Promise<WakeIn> {
-    await this.database.inEmployer(run.employerId, async (tx) => {
-      await fence(tx, claim);
-      await raiseNotFollowed(tx, account, []);
-    });
-    return STOPPED_PAUSE_MS;
+  private unreadInAnotherUnit(claim: Claim, { account }: Work): Promise<WakeIn> {
+    return this.tellOf(claim, (tx) => raiseNotFollowed(tx, account, []));
   }
 
   private async halted(claim: Claim, work: Work, obstacle: Obstacle): Promise<WakeIn> {
-    if (obstacle === 'ACCOUNT') {
-      await this.database.inEmployer(work.run.employerId, async (tx) => {
-        await fence(tx, claim);
-        await raiseUnusable(tx, work.run, this.config);
-      });
-    }
+    if (obstacle === 'ACCOUNT') return this.tellOf(claim, (tx) => raiseUnusable(tx, work.run, this.config));
     return obstacle === 'ENDED' ? 0 : STOPPED_PAUSE_MS;
   }
 
-  private async tampered(claim: Claim, work: Work): Promise<WakeIn> {
-    await this.database.inEmployer(claim.employerId, async (tx) => {
-      await fence(tx, claim);
-      await reportTampering(tx, work.planned, work.instruction.id);
-    });
-    return STOPPED_PAUSE_MS;
+  private tampered(claim: Claim, work: Work): Promise<WakeIn> {
+    return this.tellOf(claim, (tx) => reportTampering(tx, work.planned, work.instruction.id));
   }
 
   private async drift(claim: Claim, { instruction, planned }: Work, error: BankClientError): Promise<WakeIn> {
@@ -291,15 +274,18 @@ export class SubmissionService {
   }
 
   /** Tells people why a run waits for them. */
-  private async tellOfRun(
+  private tellOfRun(
     claim: Claim,
     tell: (tx: EmployerTransaction, run: PayRun) => Promise<void>,
   ): Promise<WakeIn> {
-    const { employerId, subjectId } = claim;
-    await this.database.inEmployer(employerId, async (tx) => {
-      const run = await findRun(tx, subjectId);
+    return this.tellOf(claim, async (tx) => tell(tx, await findRun(tx, claim.subjectId)));
+  }
+
+  /** Tells people why what is claimed waits for them. */
+  private async tellOf(claim: Claim, tell: (tx: EmployerTransaction) => Promise<void>): Promise<WakeIn> {
+    await this.database.inEmployer(claim.employerId, async (tx) => {
       await fence(tx, claim);
-      await tell(tx, run);
+      await tell(tx);
     });
     return STOPPED_PAUSE_MS;
   }

@@ -15,6 +15,13 @@ const decide = async (path: string, action: string) => {
   expect((await payroll.decide(path, { action, reason: 'the bank was asked' })).status).toBe(200);
 };
 
+/** The account is taken for one that was checked under the other unit of amounts. */
+const flip = () =>
+  execute(
+    payroll.database.superuserUrl,
+    `UPDATE employer_account SET unit_confirmed = CASE unit_confirmed WHEN 'minor' THEN 'major' ELSE 'minor' END`,
+  );
+
 describe('a run that cannot pass its gate, for the bank cannot be read', () => {
   it.each([
     ['403', 'CREDENTIALS'],
@@ -204,9 +211,6 @@ describe('a run whose account is not ready', () => {
 });
 
 describe('what was submitted by a process that is now set to another unit of amounts', () => {
-  const flip = (to: string) =>
-    execute(payroll.database.superuserUrl, `UPDATE employer_account SET unit_confirmed = ${to}`);
-  const OTHER = `CASE unit_confirmed WHEN 'minor' THEN 'major' ELSE 'minor' END`;
   const asked = async () => {
     await eventually(async () => {
       await payroll.wakeAll();
@@ -219,6 +223,11 @@ describe('what was submitted by a process that is now set to another unit of amo
       await payroll.wakeAll();
       return (await kinds()).length === 0;
     }, 20_000);
+  const untilUnusable = (isAsked: boolean) =>
+    eventually(async () => {
+      await payroll.wakeAll();
+      return (await kinds()).includes('ACCOUNT_UNUSABLE') === isAsked;
+    }, 15_000);
   /** Until what is woken now has been worked on. */
   const workedOn = async () => {
     const { superuserUrl } = payroll.database;
@@ -230,7 +239,7 @@ describe('what was submitted by a process that is now set to another unit of amo
   it('is told of as not followed where it has ended, and closes once the setting is right again', async () => {
     payroll = await Payroll.start();
     await payroll.untilSettled(await payroll.paid(payFile(payRows(2))));
-    await flip(OTHER);
+    await flip();
     const told = await asked();
     expect(told).toMatchObject([
       {
@@ -239,7 +248,7 @@ describe('what was submitted by a process that is now set to another unit of amo
       },
     ]);
     expect(told[0]!.askBank).toBe('Nothing: this is decided here.');
-    await flip(OTHER);
+    await flip();
     await noneAsked();
   });
 
@@ -247,35 +256,26 @@ describe('what was submitted by a process that is now set to another unit of amo
     payroll = await Payroll.start({ settings: { SUBMIT_DOUBT_MS: '1500', BANK_LAG_BOUND_MS: '300' } });
     await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
     await payroll.askedAbout(await payroll.paid(payFile(payRows(2))), 'SUBMIT_UNKNOWN');
-    await flip(OTHER);
-    await eventually(async () => {
-      await payroll.wakeAll();
-      return (await kinds()).includes('ACCOUNT_UNUSABLE');
-    }, 15_000);
+    await flip();
+    await untilUnusable(true);
     const told = (await payroll.attention()).filter(({ kind }) => kind === 'ACCOUNT_UNUSABLE');
     expect(told).toMatchObject([
       { happened: expect.stringMatching(/^What was submitted .* is not followed/) },
     ]);
-    await flip(OTHER);
-    await eventually(async () => {
-      await payroll.wakeAll();
-      return !(await kinds()).includes('ACCOUNT_UNUSABLE');
-    }, 15_000);
+    await flip();
+    await untilUnusable(false);
   });
 
   it('is no more said to be read in another unit once the setting is right, though the bank refuses every read', async () => {
     payroll = await Payroll.start();
     await payroll.untilSettled(await payroll.paid(payFile(payRows(2))));
-    await flip(OTHER);
+    await flip();
     await asked();
     const reads = ['getInstruction', 'listInstructionPaymentTransactions', 'listPaymentTransactions'];
     for (const operation of [...reads, 'getPaymentTransaction', 'getAccount'])
       await payroll.fault({ operation, kind: '403', every: 1 });
-    await flip(OTHER);
-    await eventually(async () => {
-      await payroll.wakeAll();
-      return !(await kinds()).includes('ACCOUNT_UNUSABLE');
-    }, 15_000);
+    await flip();
+    await untilUnusable(false);
     expect(await kinds()).toEqual(['ROW_UNSEEN']);
   });
 
@@ -287,7 +287,7 @@ describe('what was submitted by a process that is now set to another unit of amo
     });
     const ids = [await payroll.paid(payFile(payRows(2))), await payroll.paid(payFile(payRows(2, 11)))];
     for (const id of ids) await payroll.until(id, ['FOLLOWING'], 20_000);
-    await flip(OTHER);
+    await flip();
     const [told, ...others] = await asked();
     expect([told?.kind, others]).toEqual(['ACCOUNT_UNUSABLE', []]);
     await decide(payroll.path(`/attention/${told!.id}`), 'ACKNOWLEDGE');
@@ -300,7 +300,7 @@ describe('what was submitted by a process that is now set to another unit of amo
       return ids.every((id) => late.some(({ payRunId }) => payRunId === id));
     }, 20_000);
     expect((await kinds()).filter((kind) => kind === 'ACCOUNT_UNUSABLE')).toEqual([]);
-    await flip(OTHER);
+    await flip();
     await axios.post(`${payroll.bank.url}/sandbox/clock`, { advanceMs: 6 * 3_600_000 });
     for (const id of ids) await payroll.untilSettled(id);
     await noneAsked();
@@ -312,14 +312,14 @@ describe('what was submitted by a process that is now set to another unit of amo
     });
     const id = await payroll.paid(payFile(payRows(2)));
     await payroll.until(id, ['FOLLOWING'], 20_000);
-    await flip(OTHER);
+    await flip();
     const [told] = await asked();
     await decide(payroll.path(`/attention/${told!.id}`), 'ACKNOWLEDGE');
     await workedOn();
     expect(await kinds()).toEqual([]);
-    await flip(OTHER);
+    await flip();
     await workedOn();
-    await flip(OTHER);
+    await flip();
     expect((await asked()).map(({ happened }) => happened)).toEqual([told!.happened]);
   });
 });
@@ -333,11 +333,6 @@ describe('a run that got on after its account was acknowledged as one of another
   it('is asked about anew where the setting is wrong once more', async () => {
     payroll = await Payroll.start({ settings: { BANK_REJECTS_BEFORE_EXECUTING: 'true' } });
     const { superuserUrl } = payroll.database;
-    const flip = () =>
-      execute(
-        superuserUrl,
-        `UPDATE employer_account SET unit_confirmed = CASE unit_confirmed WHEN 'minor' THEN 'major' ELSE 'minor' END`,
-      );
     const asked = async (id: string) => {
       await payroll.wakeAll();
       return payroll.askedAbout(id, 'ACCOUNT_UNUSABLE');

@@ -16,28 +16,34 @@ beforeEach(async () => {
 });
 afterEach(() => office.close());
 
+/** The unmoved instruction, as one that a process is to take further, verified in a run of its own. */
+async function claimed() {
+  await execute(
+    office.server.superuserUrl,
+    `SET session_replication_role = replica;
+     UPDATE pay_run SET status = 'VERIFIED' WHERE id = '${ours.spareRun}';
+     UPDATE instruction SET status = 'VERIFIED', pay_run_id = '${ours.spareRun}', planned_instruction_id = '${ours.planned[2]}'
+     WHERE id = '${ours.unmoved}'`,
+  );
+  await office.database.inEmployer(ours.employer, async (tx) =>
+    wake(tx, 'INSTRUCTION', ours.employer, [ours.unmoved]),
+  );
+  const [claim] = await new Leases(office.database).claim('INSTRUCTION', 'first', 1, 60_000);
+  const work = await office.database.inEmployer(ours.employer, (tx) => loadWork(tx, ours.unmoved));
+  return { claim: claim!, work: work! };
+}
+
 describe('what is ended for an amendment, and is shown as submitted by somebody else', () => {
   it('waits in one order for the turns of its own run and of those that pay the same people', async () => {
     const { superuserUrl } = office.server;
-    await execute(
-      superuserUrl,
-      `SET session_replication_role = replica;
-       UPDATE pay_run SET status = 'VERIFIED' WHERE id = '${ours.spareRun}';
-       UPDATE instruction SET status = 'VERIFIED', pay_run_id = '${ours.spareRun}', planned_instruction_id = '${ours.planned[2]}'
-       WHERE id = '${ours.unmoved}'`,
-    );
-    await office.database.inEmployer(ours.employer, async (tx) =>
-      wake(tx, 'INSTRUCTION', ours.employer, [ours.unmoved]),
-    );
-    const [claim] = await new Leases(office.database).claim('INSTRUCTION', 'first', 1, 60_000);
-    const work = await office.database.inEmployer(ours.employer, (tx) => loadWork(tx, ours.unmoved));
+    const { claim, work } = await claimed();
     const submittedBefore = () => Promise.resolve({ moved: 'EXCHANGED', isUnclear: false });
     const reader = { submittedBefore } as unknown as InstructionReader;
     const abandonment = new Abandonment(office.database, reader, {} as Config);
     expect(ours.run < ours.spareRun).toBe(true);
     await connected(superuserUrl, async (submitter) => {
       await submitter.query(`BEGIN; SELECT FROM pay_run WHERE id = '${ours.run}' FOR SHARE`);
-      const underWay = abandonment.end(claim!, work!);
+      const underWay = abandonment.end(claim, work);
       await eventually(() => isWaitedFor(submitter), 5_000);
       const own = `SELECT FROM pay_run WHERE id = '${ours.spareRun}' FOR SHARE NOWAIT`;
       await expect(submitter.query(own)).resolves.toBeDefined();
@@ -64,24 +70,13 @@ describe('what was built too often in vain', () => {
     ],
   ])('asks the bank about what it was abandoned for: %s', async (reason, askBank, asked) => {
     const { superuserUrl } = office.server;
-    await execute(
-      superuserUrl,
-      `SET session_replication_role = replica;
-       UPDATE pay_run SET status = 'VERIFIED' WHERE id = '${ours.spareRun}';
-       UPDATE instruction SET status = 'VERIFIED', pay_run_id = '${ours.spareRun}', planned_instruction_id = '${ours.planned[2]}'
-       WHERE id = '${ours.unmoved}'`,
-    );
-    await office.database.inEmployer(ours.employer, async (tx) =>
-      wake(tx, 'INSTRUCTION', ours.employer, [ours.unmoved]),
-    );
-    const [claim] = await new Leases(office.database).claim('INSTRUCTION', 'first', 1, 60_000);
-    const work = await office.database.inEmployer(ours.employer, (tx) => loadWork(tx, ours.unmoved));
+    const { claim, work } = await claimed();
     const abandonment = new Abandonment(
       office.database,
       {} as InstructionReader,
       { REBUILD_LIMIT: 0 } as Config,
     );
-    await abandonment.rebuild(claim!, work!, reason, askBank);
+    await abandonment.rebuild(claim, work, reason, askBank);
     const told = `SELECT happened, ask_bank AS asked FROM attention WHERE kind = 'REBUILD_LIMIT' AND resolved_at IS NULL`;
     const answered = { happened: expect.stringContaining(reason), asked: expect.stringMatching(asked) };
     expect(await select(superuserUrl, told)).toEqual([answered]);
@@ -93,7 +88,7 @@ describe('what was built too often in vain', () => {
        UPDATE bank_payment SET add_doubt = 'the id 7 of another payment', add_outcome = 'IN_DOUBT', bank_payment_id = NULL
        WHERE instruction_id IN (SELECT id FROM instruction WHERE planned_instruction_id = '${ours.planned[2]}')`,
     );
-    await abandonment.rebuild(claim!, work!, reason, askBank);
+    await abandonment.rebuild(claim, work, reason, askBank);
     expect(await select(superuserUrl, told)).toEqual([
       {
         ...answered,
