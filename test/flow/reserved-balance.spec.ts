@@ -222,8 +222,20 @@ describe('a run that the available balance does not cover', () => {
   };
   const goOn = { action: 'GO_ON', reason: 'the bank says that it counts the run itself as pending' };
   const lacking = async (path: string) => (await payroll.as('finance').get(path)).data.lacking;
-  /** Until then nobody passes the gate: what it read last is written down. */
-  const holdGates = () => payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
+  /** Has the gate look at the balance, and conclude from it, several times: who looks again is done with the look before. */
+  const looks = async () => {
+    const gate = jest.spyOn(payroll.services[0]!.app.get(BankGateway), 'getAccount');
+    await eventually(async () => {
+      await payroll.wakeAll();
+      return gate.mock.calls.length > 3;
+    }, 15_000);
+    gate.mockRestore();
+  };
+  /** Until then nobody passes the gate: what it read before is concluded from. */
+  const holdGates = async () => {
+    await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
+    await looks();
+  };
 
   it('since the bank reserves it from its adds on is held, goes on by the word of two people, and settles', async () => {
     await start('at-add');
@@ -296,15 +308,6 @@ describe('a run that the available balance does not cover', () => {
     expect(decided.status).toBe(200);
   };
   const isAsked = async () => (await payroll.attention()).some(({ kind }) => kind === 'LOW_BALANCE');
-  /** Has the gate look at the balance, and conclude from it, several times: who looks again is done with the look before. */
-  const looks = async () => {
-    const gate = jest.spyOn(payroll.services[0]!.app.get(BankGateway), 'getAccount');
-    await eventually(async () => {
-      await payroll.wakeAll();
-      return gate.mock.calls.length > 3;
-    }, 15_000);
-    gate.mockRestore();
-  };
   const debit = (amountMinor: string) =>
     axios.post(`${payroll.bank.url}/sandbox/postings`, {
       accountId: ACCOUNT,
@@ -354,8 +357,10 @@ describe('a run that the available balance does not cover', () => {
     const id = await payroll.paid(payFile(rows(1, 2)));
     const path = await payroll.askedAbout(id, 'LOW_BALANCE');
     expect(await lacking(path)).toBe('50.00');
+    await holdGates();
     await debit('100');
     expect((await payroll.decide(path, goOn)).status).toBe(200);
+    await payroll.clearFaults();
     const again = await payroll.askedAbout(id, 'LOW_BALANCE');
     expect([again === path, await lacking(again)]).toEqual([false, '51.00']);
     expect((await payroll.decide(again, goOn)).status).toBe(200);
