@@ -170,7 +170,12 @@ export function isPastSubmit(value: string): boolean {
  * ends that come without one too. A value nobody documents does.
  */
 export function mayBeSubmitted(value: string): boolean {
-  return isPastSubmit(value) || readBankStatus(value).kind === 'unknown';
+  return isPastSubmit(value) || isUndocumented(value);
+}
+
+/** Whether no document names a status: nobody knows whether it comes before or after a submit. */
+export function isUndocumented(value: string): boolean {
+  return readBankStatus(value).kind === 'unknown';
 }
 
 /**

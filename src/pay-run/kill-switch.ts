@@ -59,7 +59,7 @@ export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<v
   }
   if (await repaysForgotten(tx, run.id)) {
     const detail =
-      'The bank has submits of this run, or of one that pays the same employees, that are not in the record: nobody whom they may have paid is paid by it. Cancel it, or leave out of it whom an abandoned instruction may have paid; where it is being submitted decide its UNRECORDED_SUBMIT.';
+      'The bank has, or may have, submits of this run, or of one that pays the same employees, that are not in the record: nobody whom they may have paid is paid by it. Decide its UNRECORDED_SUBMIT where that is asked; else cancel it, or leave out of it whom an abandoned instruction may have paid.';
     throw new DomainError('WAS_SUBMITTED', detail);
   }
   if ((await whoStoppedRun(tx, run)) === undefined) {

@@ -10,6 +10,7 @@ import { showId } from '../http/prefixed-id';
 import { aboutInstruction, clearAttempt, raise } from '../pay-run/attention.store';
 import { ATTENTION_WORDS, SUBMITTED_OR_NOT, WAS_IT_SUBMITTED } from '../pay-run/attention-words';
 import { ASKED_OF_DIFFERENCES, askOfDifferences, shownOtherwise } from '../pay-run/difference';
+import { isSaidExecuted } from '../pay-run/forgotten-pay';
 import { Instruction } from '../pay-run/instruction.entity';
 import { endUnsubmitted, lockInstruction, planAttempt } from '../pay-run/instruction.store';
 import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
@@ -155,7 +156,7 @@ export class Abandonment {
     try {
       const read = await unless(isHiddenForGood, this.reader.submittedBefore(work));
       if (!read?.isUnclear) return read ?? { isUnclear: false };
-      if (await this.isSaidUnsubmitted(work, read)) return { isUnclear: false };
+      if (await this.isSaid(work, read)) return { isUnclear: false };
       await this.tellOfUnclear(claim, work, read);
       return read;
     } catch (error) {
@@ -195,18 +196,21 @@ export class Abandonment {
     });
   }
 
-  /** Whether two people have the bank's written word on what it shows: that on anything else was asked of something else. */
-  private async isSaidUnsubmitted({ instruction }: Work, unclear: Unclear): Promise<boolean> {
-    const said = await this.database.inEmployer(instruction.employerId, (tx) =>
-      tx.query(
+  /**
+   * Whether two people have the bank's written word on what it shows, that on anything else was asked of something else; or
+   * that it was executed after all, so that nobody of it is paid again.
+   */
+  private async isSaid({ instruction }: Work, unclear: Unclear): Promise<boolean> {
+    return this.database.inEmployer(instruction.employerId, async (tx) => {
+      const unsubmitted = await tx.query(
         `SELECT FROM attention a
          JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
          WHERE a.employer_id = $1 AND a.kind = 'ROW_UNSEEN' AND a.subject_id = $2 AND a.happened = $3
            AND d.confirmed_at IS NOT NULL AND d.evidence IS NOT NULL LIMIT 1`,
         [tx.employerId, instruction.id, submittedOrNot(unclear)],
-      ),
-    );
-    return said.length > 0;
+      );
+      return unsubmitted.length > 0 || isSaidExecuted(tx, instruction);
+    });
   }
 
   /** Stops the employer: the bank refuses our access, and going on would only make noise. */

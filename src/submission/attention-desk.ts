@@ -172,15 +172,16 @@ export class AttentionDesk {
       await assertProposerMay(tx, proposed);
       return { attention: open, action: proposed };
     });
-    if (action.action === 'NOT_EXECUTED') await this.burial.prove(employerId, attention, action.evidence);
-    if (action.action === 'EXECUTED' && attention.kind !== 'UNRECORDED_SUBMIT')
+    const isUnrecorded = attention.kind === 'UNRECORDED_SUBMIT';
+    if (action.action === 'NOT_EXECUTED' && !isUnrecorded)
+      await this.burial.prove(employerId, attention, action.evidence);
+    if (action.action === 'EXECUTED' && !isUnrecorded)
       await this.execution.prove(employerId, attention, action.evidence);
     if (MEANINGS.includes(action.action) && !isOfUnseen(attention))
       await this.meaning.prove(employerId, attention, action);
     if (action.action === 'TRY_AGAIN') await this.again.prove(employerId, attention, action);
     const unseen = isOfUnseen(attention) ? await this.word.prove(employerId, attention, action) : [];
-    const shown =
-      attention.kind === 'UNRECORDED_SUBMIT' ? await this.unrecorded.read(employerId, attention) : [];
+    const shown = isUnrecorded ? await this.unrecorded.read(employerId, attention) : [];
     await this.database.inEmployer(employerId, async (tx) => {
       const confirmed = await tx.query(
         `UPDATE attention_action SET confirmed_by = $3, confirmed_at = clock_timestamp()
@@ -228,7 +229,9 @@ export class AttentionDesk {
           ? this.unrecorded.takeOver(tx, attention, action, shown)
           : this.executed(tx, attention, action);
       case 'NOT_EXECUTED':
-        return this.burial.bury(tx, attention, action);
+        return attention.kind === 'UNRECORDED_SUBMIT'
+          ? this.unrecorded.giveUp(tx, attention, action, shown)
+          : this.burial.bury(tx, attention, action);
       case 'PAID':
       case 'NOT_PAID':
         return this.meaning.decide(tx, attention, action);

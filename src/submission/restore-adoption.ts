@@ -5,7 +5,7 @@ import { type BankInstruction, isOwnEntry } from '../bank/records';
 import { Clock } from '../config/clock';
 import { Database, EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
-import { isPastSubmit, statusesShown } from '../domain/bank-status';
+import { isPastSubmit, mayBeSubmitted, statusesShown } from '../domain/bank-status';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { INSTRUCTION_UNSENT, isInstructionLive } from '../domain/instruction';
 import { PAY_RUN_GOING_ON } from '../domain/pay-run';
@@ -41,7 +41,7 @@ import { isNameless } from './restore-sweep';
 import { takenIds, wordsOfTaken } from './taken-ids';
 import { expectedRows, hashOfRows, PayableRow, payableRows, Work } from './work';
 
-/** An instruction the bank shows as submitted, and the database does not. */
+/** An instruction the bank shows as submitted, or so that it may be, and the database does not. */
 export interface Forgotten {
   bankInstructionId: string;
   /** Our id of it, as the database or the message ids of its payments have it. */
@@ -49,6 +49,8 @@ export interface Forgotten {
   payRunId: string;
   /** Where the database does not know the instruction, this says which planned one it was. */
   reference: string | undefined;
+  /** Whether two people have the bank's written word that it was executed. */
+  isSaidExecuted: boolean;
 }
 
 /** Who writes a submit down after the fact, for the record. */
@@ -59,9 +61,11 @@ export interface Occasion {
   cause: string;
   /** Whether what was verified may be taken over otherwise than it was approved, so that everything stops. */
   mayDiffer: boolean;
+  /** Whether people have the bank's written word that it was executed, where its status does not say so. */
+  isSaid: boolean;
 }
 
-const AFTER_RESTORE: Occasion = {
+const AFTER_RESTORE: Omit<Occasion, 'isSaid'> = {
   evidence: 'seen at the bank after a restore',
   cause: 'The restored database had forgotten that it was submitted',
   mayDiffer: true,
@@ -74,8 +78,8 @@ interface Evidence {
   rows: PayableRow[];
   matched: ReadonlyMap<number, SeenPayment>;
   shown: BankInstruction | undefined;
-  /** A status past the submit, of it or of one of its payments. */
-  submitted: string;
+  /** A status past the submit, of it or of one of its payments; undefined where one that no document names may be. */
+  submitted: string | undefined;
   /** What of it is not as it was approved. */
   differs: string | undefined;
   /** What its totals are beyond the approved ones, where they tell. */
@@ -114,7 +118,8 @@ export class RestoreAdoption {
   async adopt(employerId: string, forgotten: Forgotten): Promise<string | undefined> {
     const look = await this.look(employerId, forgotten);
     if (look === undefined || typeof look === 'string') return look;
-    return this.database.inEmployer(employerId, (tx) => this.record(tx, look, AFTER_RESTORE));
+    const occasion = { ...AFTER_RESTORE, isSaid: forgotten.isSaidExecuted };
+    return this.database.inEmployer(employerId, (tx) => this.record(tx, look, occasion));
   }
 
   /**
@@ -122,9 +127,11 @@ export class RestoreAdoption {
    * @returns why it cannot be adopted, or undefined where it was. @throws BankClientError
    */
   async look(employerId: string, forgotten: Forgotten): Promise<Look | string | undefined> {
-    const work = await this.database.inEmployer(employerId, async (tx) =>
-      (await wasAdopted(tx, forgotten)) ? undefined : workOf(tx, forgotten),
-    );
+    const work = await this.database.inEmployer(employerId, async (tx) => {
+      const settled = await settledAs(tx, forgotten);
+      if (settled === 'NOT_EXECUTED') return 'people had the word of the bank that it was not submitted';
+      return settled === 'taken back' ? undefined : workOf(tx, forgotten);
+    });
     if (work === undefined || typeof work === 'string') return work;
     if (isNameless(forgotten.bankInstructionId)) return 'the bank does not name it';
     const evidence = await this.evidenceOf(employerId, work, forgotten.bankInstructionId);
@@ -153,9 +160,12 @@ export class RestoreAdoption {
     const isKnown = payments.every(({ bankPaymentId }) => known.has(bankPaymentId));
     const seen = isKnown ? payments : await this.alone.withMessageIds(payments);
     const ofPayments = seen.flatMap((one) => statusesShown(one.status, one.wasSettled));
-    const statuses = [shown?.status, ...ofPayments, instruction.bankStatus];
-    const submitted = statuses.find((status) => isPastSubmit(status ?? ''));
-    if (submitted == null) return 'the bank does not show it as submitted';
+    const statuses = [shown?.status, ...ofPayments, instruction.bankStatus].filter(
+      (status) => status != null,
+    );
+    const submitted = statuses.find(isPastSubmit);
+    if (submitted === undefined && !statuses.some(mayBeSubmitted))
+      return 'the bank does not show it as submitted';
     const judgement = judgePayments(expected, seen);
     const unmatched = { rows, matched: new Map<number, SeenPayment>(), shown, submitted };
     if (judgement.kind !== 'equal')
@@ -181,7 +191,8 @@ export class RestoreAdoption {
     occasion: Occasion,
   ): Promise<string | undefined> {
     const run = await lockRun(tx, work.run.id);
-    if (await wasAdopted(tx, forgotten)) return undefined;
+    if ((await settledAs(tx, forgotten)) !== undefined) return undefined;
+    if (evidence.submitted === undefined && !occasion.isSaid) return 'which no document names';
     const refusal = await refusalOf(tx, run, work);
     if (refusal !== undefined) return refusal;
     const { differs, beyond: more } = evidence;
@@ -238,14 +249,20 @@ export class RestoreAdoption {
   }
 }
 
-/** By another replica, or by this one before it was interrupted. */
-async function wasAdopted(tx: EmployerTransaction, { bankInstructionId }: Forgotten): Promise<boolean> {
-  const adopted = await tx.query(
-    `SELECT FROM forgotten_instruction
-     WHERE employer_id = $1 AND bank_instruction_id = $2 AND adopted_at IS NOT NULL`,
+/** What became of it by now: taken back by another replica, or by this one before it was interrupted; or by people's word. */
+async function settledAs(
+  tx: EmployerTransaction,
+  { bankInstructionId }: Forgotten,
+): Promise<'taken back' | 'NOT_EXECUTED' | undefined> {
+  const [settled] = await tx.query<{ unsent: boolean }>(
+    `SELECT EXISTS (SELECT FROM attention_action d
+       WHERE d.employer_id = $1 AND d.id = f.action_id AND d.action = 'NOT_EXECUTED') AS unsent
+     FROM forgotten_instruction f
+     WHERE f.employer_id = $1 AND f.bank_instruction_id = $2 AND f.adopted_at IS NOT NULL`,
     [tx.employerId, bankInstructionId],
   );
-  return adopted.length > 0;
+  if (settled === undefined) return undefined;
+  return settled.unsent ? 'NOT_EXECUTED' : 'taken back';
 }
 
 /** The run, plan and account of what was forgotten; why there are none, where there are not. */

@@ -5,7 +5,7 @@ import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { isConnectionLoss, isOfDatabase } from '../database/outage';
-import { mostSubmitted } from '../domain/bank-status';
+import { isPastSubmit, mostSubmitted } from '../domain/bank-status';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { PAY_RUN_FINALS, PAY_RUN_GOING_ON, PayRunStatus } from '../domain/pay-run';
 import { clear, raise } from '../pay-run/attention.store';
@@ -13,7 +13,7 @@ import { tellOfPaidAlready } from '../pay-run/paid-already';
 import { awaitTurnOfOpenRuns, RESTORED_UNCLEAR } from '../pay-run/stop';
 import { InstructionReader } from './read-back';
 import { Forgotten, RestoreAdoption } from './restore-adoption';
-import { Finding, happenedAfter, type HeldByRestore, isWhole } from './restore-words';
+import { Finding, happenedAfter, type HeldByRestore, isKept, isWhole } from './restore-words';
 import type { Sweep } from './restore-sweep';
 import { auditWithdrawn, lapseRestored, withdrawRestored } from './restored-approvals';
 import { tellUnrecorded } from './unrecorded-submits';
@@ -63,7 +63,7 @@ export class RestoreCheck {
   ): Promise<void> {
     const { moved, hidden } = await this.movedOf(employerId, sweep);
     const findings = [...moved, ...own];
-    const forgotten = findings.filter(({ submitted }) => submitted);
+    const forgotten = findings.filter(isKept);
     const isAwaited = await this.database.inEmployer(employerId, async (tx) => {
       if (!(await lockAwaited(tx, restore))) return false;
       await keepForgotten(tx, restore, forgotten);
@@ -73,7 +73,9 @@ export class RestoreCheck {
     for (const finding of forgotten) {
       const { payRunId } = finding;
       if (payRunId === null) continue;
-      finding.refusal = await this.adoptOrSay(employerId, { ...finding, payRunId });
+      finding.refusal = await this.adoptOrSay(employerId, { ...finding, payRunId, isSaidExecuted: false });
+      // Its status may have told since.
+      if (finding.refusal === undefined) Object.assign(finding, { submitted: true, isUnclear: false });
     }
     await this.database.inEmployer(employerId, async (tx) => {
       if (!(await lockAwaited(tx, restore))) return;
@@ -81,7 +83,7 @@ export class RestoreCheck {
       await awaitTurnOfOpenRuns(tx);
       const older = await runsInDoubt(tx, restore, sweep, findings);
       const inPart = await runsInPart(tx, restore);
-      const unclear = findings.flatMap(({ isUnclear, payRunId }) => (isUnclear && payRunId) || []);
+      const unclear = findings.flatMap((one) => (one.isUnclear && !isKept(one) && one.payRunId) || []);
       // Before they are stopped: of those that are only older nothing is unclear but whose place was taken.
       const lapsed = await lapseRestored(tx, restore.id, { hidden, unclear });
       await stopRuns(tx, findings, [...older, ...unclear]);
@@ -154,14 +156,15 @@ export class RestoreCheck {
       if (status === undefined && shown.isHidden) hidden.push(work.instruction.bankInstructionId ?? '');
       if (status === undefined) return;
       const { instruction, run, planned } = work;
+      const submitted = isPastSubmit(status);
       moved.push({
         bankInstructionId: instruction.bankInstructionId ?? '',
         instructionId: instruction.id,
         payRunId: run.id,
         reference: undefined,
         status,
-        submitted: true,
-        isUnclear: false,
+        submitted,
+        isUnclear: !submitted,
         payments: planned.rowCount,
         refusal: undefined,
       });
@@ -212,9 +215,11 @@ async function waitingOf(tx: EmployerTransaction): Promise<(Forgotten & { key: s
     instruction_id: string | null;
     pay_run_id: string;
     reference: string | null;
+    said: boolean;
     revision: string;
   }>(
-    `SELECT f.bank_instruction_id, f.instruction_id, f.pay_run_id, f.reference, r.revision
+    `SELECT f.bank_instruction_id, f.instruction_id, f.pay_run_id, f.reference, f.action_id IS NOT NULL AS said,
+       r.revision
      FROM forgotten_instruction f
      JOIN pay_run r ON r.employer_id = f.employer_id AND r.id = f.pay_run_id
      WHERE f.employer_id = $1 AND f.restore_id IS NOT NULL AND f.adopted_at IS NULL AND r.status = ANY ($2)
@@ -226,6 +231,7 @@ async function waitingOf(tx: EmployerTransaction): Promise<(Forgotten & { key: s
     instructionId: row.instruction_id ?? undefined,
     payRunId: row.pay_run_id,
     reference: row.reference ?? undefined,
+    isSaidExecuted: row.said,
     key: row.revision,
   }));
 }
@@ -332,7 +338,7 @@ async function stopRuns(
     [tx.employerId, ids, unclear, RESTORED_UNCLEAR],
   );
   // Those of which something was forgotten are in the question about the restore.
-  const own = new Set(findings.flatMap(({ submitted, payRunId }) => (submitted && payRunId) || []));
+  const own = new Set(findings.flatMap((one) => (isKept(one) && one.payRunId) || []));
   for (const id of ids) if (!own.has(id)) await tellOfPaidAlready(tx, id);
 }
 
@@ -379,6 +385,6 @@ async function pass(
     kind: 'RESTORED',
     subjectId: restore.id,
     happened: happenedAfter(restore.what, sweep, findings, held),
-    payments: findings.reduce((sum, { submitted, payments }) => sum + (submitted ? payments : 0), 0),
+    payments: findings.filter(isKept).reduce((sum, { payments }) => sum + payments, 0),
   });
 }

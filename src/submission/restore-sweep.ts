@@ -21,9 +21,12 @@ export interface Unknown {
   reference: string | undefined;
   debtorIban: string | undefined;
   status: string;
-  /** Whether it was submitted, or may have been as far as its status says. */
+  /** Whether it was submitted, as its status says. */
   submitted: boolean;
-  /** Whether it may have been all the same: payments shown without their instruction may rest until somebody approves it. */
+  /**
+   * Whether it may have been all the same: no document names its status, or its payments are shown without it, which may
+   * rest until somebody approves it.
+   */
   isUnclear: boolean;
   payments: number;
 }
@@ -202,15 +205,16 @@ export class RestoreSweep {
       if (reference === undefined) return unnamed;
       if (readReference(reference) === undefined) return 'foreign';
     }
-    const submitted = mostSubmitted([shown?.status, moved].filter((status) => status !== undefined));
+    const most = mostSubmitted([shown?.status, moved].filter((status) => status !== undefined));
+    const submitted = most !== undefined && isPastSubmit(most);
     return {
       bankInstructionId: bankInstructionId ?? namelessId(one.ids[0]),
       instructionId,
       reference,
       debtorIban: shown?.debtorIban,
-      status: submitted ?? shown?.status ?? one.status,
-      submitted: submitted !== undefined,
-      isUnclear: submitted === undefined && shown === undefined,
+      status: most ?? shown?.status ?? one.status,
+      submitted,
+      isUnclear: most === undefined ? shown === undefined : !submitted,
       payments,
     };
   }

@@ -1,3 +1,4 @@
+import { mayBeSubmitted } from '../domain/bank-status';
 import { textOfFirstFew } from '../domain/first-few';
 import { showId } from '../http/prefixed-id';
 import type { Sweep, Unknown } from './restore-sweep';
@@ -8,6 +9,14 @@ export interface Finding extends Omit<Unknown, 'debtorIban'> {
   payRunId: string | null;
   /** Why it was not taken back into the record; undefined where it was, or belongs to no run. */
   refusal: string | undefined;
+}
+
+/**
+ * Whether it is kept as forgotten, so that its run sends nothing more before it is taken back or decided: it was submitted,
+ * or no document names its status.
+ */
+export function isKept({ status }: Finding): boolean {
+  return mayBeSubmitted(status);
 }
 
 /** What a restore holds back, by ids. */
@@ -48,13 +57,15 @@ export function happenedAfter(
   const adopted = submitted.filter(({ payRunId, refusal }) => payRunId !== null && refusal === undefined);
   const blocked = submitted.filter(({ payRunId, refusal }) => payRunId !== null && refusal !== undefined);
   const ofNoRun = submitted.filter(({ payRunId }) => payRunId === null);
-  const unproven = findings.filter(({ isUnclear }) => isUnclear);
+  const unproven = findings.filter((one) => one.isUnclear && !isKept(one));
+  const unnamed = findings.filter((one) => one.isUnclear && isKept(one));
   const open = findings.filter(({ submitted, isUnclear }) => !submitted && !isUnclear);
   const sentences = [
     what,
     submitted.length === 0 &&
       hidden.length === 0 &&
       unproven.length === 0 &&
+      unnamed.length === 0 &&
       isWhole(sweep) &&
       'The bank shows no submitted instruction of this employer that was forgotten.',
     told(adopted, 'submitted at the bank and taken back into the record, to be followed'),
@@ -65,6 +76,14 @@ export function happenedAfter(
     told(
       ofNoRun,
       'submitted at the bank for a run that was forgotten too: uploading its pay file again would pay twice; what older runs did not pay is held for a person',
+    ),
+    told(
+      unnamed.filter(({ payRunId }) => payRunId !== null),
+      "opened at the bank, in a status that no document names, so that nobody knows whether it was submitted: resuming takes the bank's written word, and its run stays stopped until each UNRECORDED_SUBMIT is decided by that word",
+    ),
+    told(
+      unnamed.filter(({ payRunId }) => payRunId === null),
+      "opened at the bank for a run that was forgotten too, in a status that no document names: resuming takes the bank's written word; where that is that it was submitted, uploading its pay file again would pay twice",
     ),
     inDoubt(older),
     resting(inPart),

@@ -2,15 +2,20 @@ import { Injectable } from '@nestjs/common';
 import { isNotShown, NotFound, ReadFails } from '../bank/errors';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
+import { isUndocumented } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
-import { INSTRUCTION_UNSENT } from '../domain/instruction';
+import { INSTRUCTION_UNSENT, isInstructionLive } from '../domain/instruction';
 import { readToDecide } from '../employer/bank-problem';
 import type { Attention, AttentionActionRow } from '../pay-run/attention.entity';
-import { clear, raiseUndecided } from '../pay-run/attention.store';
+import { clear, clearAttempt, raiseUndecided } from '../pay-run/attention.store';
+import { SUBMITTED_AFTER_ALL, WAS_IT_SUBMITTED } from '../pay-run/attention-words';
 import { Instruction } from '../pay-run/instruction.entity';
-import { lockInstruction } from '../pay-run/instruction.store';
-import { lockRun } from '../pay-run/pay-run.store';
+import { endUnsubmitted, lockInstruction, planTheRest } from '../pay-run/instruction.store';
+import { lapseOnceClear } from '../pay-run/lapse';
+import { lockRun, openAmendment } from '../pay-run/pay-run.store';
+import { resumeRepayingRun } from '../pay-run/stop';
 import { Forgotten, Look, RestoreAdoption } from './restore-adoption';
+import { BUILT_IN } from './try-again';
 
 /** A submit that is not in the record, with what the bank shows of it; in words where that cannot be taken over. */
 export interface Unrecorded {
@@ -79,6 +84,34 @@ export class UnrecordedSubmits {
     if (attention.payRunId !== null) wake(tx, 'RUN', tx.employerId, [attention.payRunId]);
   }
 
+  /**
+   * What no document says was submitted, and by the bank's written word was not: what was built of it is given up, and is
+   * built again, by a new approval where nothing of its run is submitted.
+   * @throws DomainError WAS_EXECUTED
+   */
+  async giveUp(
+    tx: EmployerTransaction,
+    { payRunId }: Attention,
+    action: AttentionActionRow,
+    all: readonly Unrecorded[],
+  ): Promise<void> {
+    if (all.some(({ look }) => typeof look === 'object' && look.evidence.submitted !== undefined))
+      throw wasExecuted();
+    const run = await lockRun(tx, payRunId ?? '');
+    for (const { forgotten } of all) await endForgotten(tx, action, forgotten);
+    const settled = await tx.query(
+      `UPDATE forgotten_instruction SET action_id = $3, adopted_at = clock_timestamp()
+       WHERE employer_id = $1 AND bank_instruction_id = ANY ($2) AND adopted_at IS NULL RETURNING bank_instruction_id`,
+      [tx.employerId, all.map(({ forgotten }) => forgotten.bankInstructionId), action.id],
+    );
+    if (settled.length < all.length) throw wasExecuted();
+    await lapseOnceClear(tx, run);
+    const isBuilt = BUILT_IN.includes(run.status) && run.lapseReason === null;
+    if (isBuilt && !(await openAmendment(tx, run.id))) await planTheRest(tx, run);
+    await resumeRepayingRun(tx, run.id);
+    wake(tx, 'RUN', tx.employerId, [run.id]);
+  }
+
   /** @returns why it is not taken over */
   private async takeOne(
     tx: EmployerTransaction,
@@ -93,32 +126,91 @@ export class UnrecordedSubmits {
       evidence: `two people: ${action.reason}`,
       cause: 'It was submitted without a submit in the record',
       mayDiffer: action.evidence !== null,
+      isSaid: action.evidence !== null,
     });
   }
 }
 
-/** The instruction that others submitted, or all that a restored database forgot of a run. */
+/** The instruction that others submitted, or what is asked about of all that a restored database forgot of a run. */
 async function subjectsOf(
   tx: EmployerTransaction,
-  { instructionId, payRunId }: Attention,
+  { instructionId, payRunId, subjectId }: Attention,
 ): Promise<Forgotten[]> {
   if (instructionId !== null) {
     const { employerId } = tx;
     const own = await tx.manager.findOneByOrFail(Instruction, { employerId, id: instructionId });
     const bankInstructionId = own.bankInstructionId ?? '';
-    return [{ bankInstructionId, instructionId, payRunId: own.payRunId, reference: undefined }];
+    const asked = { bankInstructionId, instructionId, payRunId: own.payRunId, reference: undefined };
+    return [{ ...asked, isSaidExecuted: false }];
   }
-  const rows = await tx.query<{ id: string; instruction: string | null; reference: string | null }>(
-    `SELECT bank_instruction_id AS id, instruction_id AS instruction, reference FROM forgotten_instruction
-     WHERE employer_id = $1 AND pay_run_id = $2 AND adopted_at IS NULL ORDER BY found_at, bank_instruction_id`,
-    [tx.employerId, payRunId],
+  const left = await leftOf(tx, payRunId === null ? [] : [payRunId]);
+  return left
+    .filter((one) => subjectOf(one) === subjectId)
+    .map((one) => ({
+      bankInstructionId: one.id,
+      instructionId: one.instruction ?? undefined,
+      payRunId: one.run,
+      reference: one.reference ?? undefined,
+      isSaidExecuted: one.said,
+    }));
+}
+
+/** What a restored database forgot of a run, and was not taken back. */
+interface Left {
+  id: string;
+  run: string;
+  instruction: string | null;
+  reference: string | null;
+  status: string;
+  /** Whether people have the bank's written word that it was executed. */
+  said: boolean;
+  underWay: boolean;
+  /** Of the instruction that was approved, where the record has it; of its run else. */
+  payments: number;
+  minor: string;
+  ofRun: { payments: number; minor: string };
+}
+
+async function leftOf(tx: EmployerTransaction, payRunIds: readonly string[]): Promise<Left[]> {
+  return tx.query<Left>(
+    `SELECT f.bank_instruction_id AS id, r.id AS run, f.instruction_id AS instruction, f.reference,
+       f.bank_status AS status, f.action_id IS NOT NULL AS said, r.status = 'SUBMITTING' AS "underWay",
+       coalesce(l.row_count, r.row_count) AS payments, coalesce(l.total_minor, r.total_minor) AS minor,
+       jsonb_build_object('payments', r.row_count, 'minor', r.total_minor::text) AS "ofRun"
+     FROM forgotten_instruction f JOIN pay_run r ON r.employer_id = f.employer_id AND r.id = f.pay_run_id
+     LEFT JOIN instruction i ON i.employer_id = f.employer_id AND i.id = f.instruction_id
+     LEFT JOIN planned_instruction l ON l.employer_id = i.employer_id AND l.id = i.planned_instruction_id
+     WHERE f.employer_id = $1 AND f.pay_run_id = ANY ($2) AND f.adopted_at IS NULL
+     ORDER BY f.found_at, f.bank_instruction_id`,
+    [tx.employerId, payRunIds],
   );
-  return rows.map(({ id, instruction, reference }) => ({
-    bankInstructionId: id,
-    instructionId: instruction ?? undefined,
-    payRunId: payRunId ?? '',
-    reference: reference ?? undefined,
-  }));
+}
+
+/** What no document says was submitted is asked about by itself: the bank may say of one that it was, and not of another. */
+function subjectOf({ instruction, run, status }: Left): string {
+  return isUndocumented(status) ? (instruction ?? run) : run;
+}
+
+/** Ends what was built of it in the record, where it is there. @throws DomainError WAS_EXECUTED */
+async function endForgotten(
+  tx: EmployerTransaction,
+  action: AttentionActionRow,
+  { instructionId: id }: Forgotten,
+): Promise<void> {
+  const { employerId } = tx;
+  if (id === undefined || !(await tx.manager.existsBy(Instruction, { employerId, id }))) return;
+  const instruction = await lockInstruction(tx, id);
+  if (!isInstructionLive(instruction.status)) return;
+  if (!INSTRUCTION_UNSENT.includes(instruction.status)) throw wasExecuted();
+  await endUnsubmitted(tx, instruction, `person:${action.proposedBy}`, action.reason);
+  await clearAttempt(tx, id, 'its instruction is given up');
+}
+
+function wasExecuted(): DomainError {
+  return new DomainError(
+    'WAS_EXECUTED',
+    'The bank shows that this instruction was submitted; it cannot be declared otherwise. Withdraw this.',
+  );
 }
 
 /** What the record of a submit by others rests on; where a restore explains it, it rests on that. */
@@ -143,37 +235,54 @@ function notAsApproved(refused: readonly { id: string; why: string }[]): DomainE
 }
 
 /**
- * After submits of runs were, or were not, taken back: people are asked about what is left of a run that can only go on,
- * and about the others no more.
+ * After submits of runs were, or were not, taken back: people are asked about what is left of a run that can only go on, and
+ * of any run about each that may not have been submitted; about the others no more.
  */
 export async function tellUnrecorded(tx: EmployerTransaction, payRunIds: readonly string[]): Promise<void> {
-  const runs = await tx.query<{ id: string; payments: number; minor: string; left: string[] }>(
-    `SELECT r.id, r.row_count AS payments, r.total_minor AS minor,
-       array_agg(f.bank_instruction_id ORDER BY f.found_at, f.bank_instruction_id) AS left
-     FROM forgotten_instruction f JOIN pay_run r ON r.employer_id = f.employer_id AND r.id = f.pay_run_id
-     WHERE f.employer_id = $1 AND f.pay_run_id = ANY ($2) AND f.adopted_at IS NULL AND f.action_id IS NULL
-       AND r.status = 'SUBMITTING' GROUP BY r.id, r.row_count, r.total_minor`,
-    [tx.employerId, payRunIds],
-  );
-  for (const { id, payments, minor, left } of runs) {
-    const ids = left.join(', ');
-    await raiseUndecided(tx, {
-      kind: 'UNRECORDED_SUBMIT',
-      subjectId: id,
-      payRunId: id,
-      happened: `The bank shows ${ids} as submitted. A restored database had forgotten that, and it could not be taken back. The run is not sent on, and does not end, before this is decided.`,
-      bankReference: ids,
-      payments,
-      amountMinor: BigInt(minor),
-    });
-  }
+  const left = (await leftOf(tx, payRunIds)).filter(({ said }) => !said);
+  const asked = left.filter(({ underWay, status }) => underWay || isUndocumented(status));
+  const subjects = [...new Set(asked.map(subjectOf))];
+  for (const subjectId of subjects)
+    await raiseLeft(
+      tx,
+      subjectId,
+      asked.filter((one) => subjectOf(one) === subjectId),
+    );
   const taken = await tx.query<{ id: string }>(
     `SELECT a.subject_id AS id FROM attention a
      LEFT JOIN instruction i ON i.employer_id = a.employer_id AND i.id = a.instruction_id
      WHERE a.employer_id = $1 AND a.kind = 'UNRECORDED_SUBMIT' AND a.resolved_at IS NULL AND a.pay_run_id = ANY ($2)
        AND CASE WHEN i.id IS NULL THEN a.subject_id <> ALL ($3) ELSE i.status <> ALL ($4) END`,
-    [tx.employerId, payRunIds, runs.map(({ id }) => id), INSTRUCTION_UNSENT],
+    [tx.employerId, payRunIds, subjects, INSTRUCTION_UNSENT],
   );
   const ids = taken.map(({ id }) => id);
   await clear(tx, ['UNRECORDED_SUBMIT'], ids, 'it was taken back into the record');
+}
+
+async function raiseLeft(tx: EmployerTransaction, subjectId: string, left: readonly Left[]): Promise<void> {
+  const [one] = left;
+  if (one === undefined) return;
+  const ids = left.map(({ id }) => id).join(', ');
+  const { payments, minor } = subjectId === one.run ? one.ofRun : one;
+  const alarm = {
+    kind: 'UNRECORDED_SUBMIT',
+    subjectId,
+    payRunId: one.run,
+    bankReference: ids,
+    payments,
+    amountMinor: BigInt(minor),
+  } as const;
+  if (!left.every(({ status }) => isUndocumented(status)))
+    return raiseUndecided(tx, {
+      ...alarm,
+      happened: `The bank shows ${ids} as submitted. A restored database had forgotten that, and it could not be taken back. The run is not sent on, and does not end, before this is decided.`,
+    });
+  const statuses = [...new Set(left.map(({ status }) => status))].join(', ');
+  await raiseUndecided(tx, {
+    ...alarm,
+    happened: `${SUBMITTED_AFTER_ALL}${ids} as ${statuses}, which no document names. The run is not sent on before this is decided.`,
+    certain:
+      'The restored record has no submit of it, and nothing is sent for the same rows. Whether it was submitted nobody knows: each answer takes the bank’s written word. EXECUTED has it followed, and nobody of it paid again; NOT_EXECUTED gives it up, and its rows are built again, once the run is approved again where nothing of it is submitted.',
+    askBank: WAS_IT_SUBMITTED,
+  });
 }

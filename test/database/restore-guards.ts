@@ -171,6 +171,25 @@ const UNRECORDED_GUARDS: Guard[] = [
     lawful: decision(inWriting, { asked: { instruction_id: null }, decided: { evidence: 'a letter' } }),
     forbidden: decision(inWriting, { asked: { instruction_id: null } }),
   },
+  ...(<{ what: string; change: Change }[]>[
+    { what: 'without what the bank wrote', change: { decided: { evidence: ' ' } } },
+    { what: 'by one person', change: { decided: { confirmed_by: null, confirmed_at: null } } },
+  ]).map(({ what, change }): Guard => {
+    const unsent = { action: 'NOT_EXECUTED', evidence: 'a letter' };
+    const asking = { asked: { instruction_id: null } };
+    return {
+      name: `what may have been forgotten is not said to be unsubmitted ${what}`,
+      ...BY_TWO,
+      lawful: decision(inWriting, { ...asking, decided: unsent }),
+      forbidden: decision(inWriting, { ...asking, decided: { ...unsent, ...change.decided } }),
+    };
+  }),
+  {
+    name: 'what somebody else submitted is not said to be unsubmitted',
+    ...BY_TWO,
+    lawful: decision(byOthers),
+    forbidden: decision(byOthers, { decided: { action: 'NOT_EXECUTED', evidence: 'a letter' } }),
+  },
   {
     name: 'nothing replaces, unless it is held, what a forgotten submit of another run may have paid',
     ...BY_ANOTHER,
@@ -311,6 +330,22 @@ export const RESTORE_GUARDS: Guard[] = [
     lawful: `${insertion('forgotten_instruction', shown)}; ${afterwards}; ${takenBack('now()')}`,
     forbidden: [...of, insertion('forgotten_instruction', shown), takenBack('now()')].join('; '),
   })),
+  ...[
+    { what: 'without their word', word: 'EXECUTED', of: [] },
+    { what: 'while it has a submit in the record', word: 'NOT_EXECUTED', of: [submit] },
+  ].map(({ what, word, of }): Guard => {
+    const said = (action: string) =>
+      decision(
+        { ...shown, action_id: NEXT },
+        { asked: { instruction_id: null }, decided: { action, evidence: 'a letter' } },
+      );
+    return {
+      name: `what people had the word of the bank of that nobody submitted it is not settled ${what}`,
+      ...BY_SUBMIT,
+      lawful: `${said('NOT_EXECUTED')}; ${takenBack('now()')}`,
+      forbidden: [...of, said(word), takenBack('now()')].join('; '),
+    };
+  }),
   ...['now()', 'NULL'].map((time): Guard => ({
     name: `what was taken back stays as it was, and is not taken back at ${time}`,
     ...BY_SUBMIT,

@@ -735,11 +735,20 @@ describe('a database restored, at a bank that shows of what was submitted only a
     await payroll.askedAbout(id, 'UNKNOWN_STATUS');
     await restored();
     const { happened } = await answered();
-    expect(happened).toContain('PRO_MANUAL_REVIEW, the bank does not show it as submitted');
-    expect((await resume()).status).toBe(200);
+    expect(happened).toContain('in a status that no document names');
+    expect(happened).toContain('PRO_MANUAL_REVIEW, which no document names');
+    expect((await resume()).data.code).toBe('EVIDENCE_REQUIRED');
+    await payroll.as('operator').delete(`${payroll.path(`/attention/${(await question())!.id}`)}/actions`);
+    const evidence = 'letter of the bank, 4711';
+    expect((await resume(evidence)).status).toBe(200);
     await new Promise((resolve) => setTimeout(resolve, 1_500));
-    expect((await payroll.calls()).submit).toBe(1);
     expect((await payroll.run(id)).status).toBe('VERIFIED');
+    const said = { action: 'EXECUTED', reason: 'as the bank wrote', evidence };
+    expect((await payroll.decide(await payroll.askedAbout(id, 'UNRECORDED_SUBMIT'), said)).status).toBe(200);
+    const means = { action: 'PAID', reason: 'as the bank wrote', evidence };
+    expect((await payroll.decide(await payroll.askedAbout(id, 'UNKNOWN_STATUS'), means)).status).toBe(200);
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect((await payroll.calls()).submit).toBe(1);
   });
 });
 
