@@ -103,7 +103,7 @@ describe('after a restore', () => {
       instructionId: ours.instruction[0],
       payRunId: ours.run,
       reference: undefined,
-      status: 'BOOKED_OUT',
+      status: 'INITIATED',
       submitted: false,
       isUnclear: true,
       payments: 1,
