@@ -159,7 +159,7 @@ describe('adds that the bank forbids', () => {
   });
 
   it('are one question of our access also beside a payment that is forbidden by itself, which is asked about then', async () => {
-    payroll = await start(ONE_AT_A_TIME);
+    payroll = await start({ BANK_ADDS_IN_FLIGHT: '8' });
     const rows = payRows(20);
     let sent = 0;
     const spy = forbid((add) => sent++ >= 11 || of(rows.slice(0, 1))(add));
