@@ -17,6 +17,8 @@ export interface AskedRefusal {
   /** Whether the bank hides what was submitted; `words` is then its refusal only, and else all that is told. */
   isHidden: boolean;
   words: string;
+  /** Payments whose adds were forbidden, where it may be that they are, and not our access. */
+  forbidden?: readonly string[];
 }
 
 /** Something a person must decide: what happened, what is certain, what to ask the bank. */

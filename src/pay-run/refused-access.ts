@@ -9,6 +9,7 @@ import { EmployerAccount } from '../employer/employer.entity';
 import { showId } from '../http/prefixed-id';
 import type { AskedRefusal } from './attention.entity';
 import { Alarm, isResumed, raise, raiseAnew } from './attention.store';
+import { FORBIDDEN_ADDS } from './attention-words';
 import { Instruction } from './instruction.entity';
 import { PayRun } from './pay-run.entity';
 import { awaitTurnOfEmployer, stopEmployer } from './stop';
@@ -16,20 +17,21 @@ import { unsentOf } from './unsent';
 
 const HIDDEN = 'The bank refuses to show what became of submitted payments of';
 
-/** The bank refuses our access: nothing more is sent for the employer, and a person is told. */
+/**
+ * The bank refuses our access: nothing more is sent for the employer, and a person is told.
+ * @param forbidden payments that it may be that it forbids, and not our access
+ */
 export async function accessRefused(
   tx: EmployerTransaction,
   run: PayRun,
   instruction: Instruction | undefined,
   happened: string,
+  forbidden?: readonly string[],
 ): Promise<void> {
   await stopEmployer(tx, 'CREDENTIALS');
-  await raise(
-    tx,
-    await alarmOf(tx, [
-      { runId: run.id, instructionId: instruction?.id, isHidden: false, words: withoutUnstorable(happened) },
-    ]),
-  );
+  const words = withoutUnstorable(happened);
+  const refusal = { runId: run.id, instructionId: instruction?.id, isHidden: false, words, forbidden };
+  await raise(tx, await alarmOf(tx, [refusal]));
 }
 
 /**
@@ -71,14 +73,40 @@ function isLetGoOn(tx: EmployerTransaction, refusal: AskedRefusal): Promise<bool
   );
 }
 
-/** Whether two people let the employer go on after our access was refused to an instruction. */
-export function isAccessResumed(tx: EmployerTransaction, { id }: Pick<Instruction, 'id'>): Promise<boolean> {
-  return isResumed(
-    tx,
-    { kind: 'CREDENTIALS', subjectId: tx.employerId },
-    [id, JSON.stringify([{ instructionId: id }])],
-    'a.instruction_id = $4 OR a.refusals @> $5::jsonb',
+/**
+ * What tells whether payments are forbidden by themselves that are to be added to an instruction: `resumed`, those of the
+ * run that were forbidden when people were asked about our access, and let the employer go on, unless the bank has taken
+ * one of them since, which shows that it was the access; and `tookElsewhere`, those it took into another attempt.
+ */
+export async function forbiddenBefore(
+  tx: EmployerTransaction,
+  { id, payRunId }: Pick<Instruction, 'id' | 'payRunId'>,
+  paymentIds: readonly string[],
+): Promise<{ resumed: Set<string>; tookElsewhere: Set<string> }> {
+  const resumed = await tx.query<{ ids: string[] }>(
+    `SELECT r.forbidden AS ids FROM attention a
+     JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
+     CROSS JOIN jsonb_to_recordset(a.refusals) AS r("runId" uuid, "instructionId" uuid, forbidden uuid[])
+     JOIN instruction asked ON asked.employer_id = a.employer_id AND asked.id = r."instructionId"
+     WHERE a.employer_id = $1 AND a.kind = 'CREDENTIALS' AND a.subject_id = $1 AND a.resolved_at IS NOT NULL
+       AND d.action = 'RESUME' AND d.confirmed_at IS NOT NULL AND r."runId" = $2 AND r.forbidden IS NOT NULL
+       AND NOT EXISTS (SELECT FROM instruction i
+         JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
+         WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND i.created_at >= asked.created_at
+           AND b.payment_id = ANY (r.forbidden) AND b.add_outcome IN ('ADDED', 'ADOPTED'))`,
+    [tx.employerId, payRunId],
   );
+  const took = await tx.query<{ id: string }>(
+    `SELECT DISTINCT b.payment_id AS id FROM instruction i
+     JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
+     WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND i.id <> $3
+       AND b.payment_id = ANY ($4) AND b.add_outcome IN ('ADDED', 'ADOPTED')`,
+    [tx.employerId, payRunId, id, paymentIds],
+  );
+  return {
+    resumed: new Set(resumed.flatMap(({ ids }) => ids)),
+    tookElsewhere: new Set(took.map((one) => one.id)),
+  };
 }
 
 /** What the open question is about. */
@@ -155,6 +183,7 @@ async function alarmOf(tx: EmployerTransaction, refusals: AskedRefusal[]): Promi
     instructionId: refusals.length === 1 ? refusals[0]?.instructionId : undefined,
     bankReference: [...accounts].join(', '),
     happened: told(refusals),
+    ...(refusals.every(({ forbidden }) => forbidden !== undefined) && FORBIDDEN_ADDS),
     payments: totals.reduce((sum, { payments }) => sum + payments, 0),
     amountMinor: sumMinor(totals.map(({ amountMinor }) => amountMinor)),
     refusals,

@@ -3,13 +3,13 @@ import type { Database } from '../../src/database/database';
 import { showId } from '../../src/http/prefixed-id';
 import { Instruction } from '../../src/pay-run/instruction.entity';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
-import { accessRefused, hiddenFromUs } from '../../src/pay-run/refused-access';
+import { accessRefused, forbiddenBefore, hiddenFromUs } from '../../src/pay-run/refused-access';
 import { firstRows, hashOf, idsOf, insertion, uuid } from '../database/two-employers';
 import { execute, select, TestDatabase } from '../support/database';
 import { NothingAsked, nothingAsked } from './nothing-asked';
 
 const ours = idsOf(1);
-const { employer_account: account, pay_run: run, instruction } = firstRows(1);
+const { employer_account: account, pay_run: run, instruction, bank_payment: bankPayment } = firstRows(1);
 const OTHER_ACCOUNT = uuid(1_100);
 const REFUSED = 'The bank answered 403';
 const NO_READ = 'no read was found: probe it again';
@@ -202,5 +202,90 @@ describe('a run whose access is refused before its submit', () => {
     await changed(`UPDATE pay_run SET status = '${status}' WHERE id = '${ours.spareRun}'`);
     await hide(C);
     expect(await asked()).toMatchObject([{ happened: hidden(REFUSED, C), payments: 3 }]);
+  });
+});
+
+describe('payments that were forbidden when people let the employer go on', () => {
+  const EARLIER = uuid(1_130);
+  const LATER = uuid(1_131);
+  const FORBIDDEN = [1, 2, 3].map((n) => uuid(1_140 + n));
+  const OTHER = uuid(1_150);
+
+  beforeEach(() =>
+    changed(
+      ...[EARLIER, LATER].map((id, n) =>
+        insertion('instruction', {
+          ...instruction,
+          id,
+          pay_run_id: A.run,
+          planned_instruction_id: uuid(1_132 + n),
+          status: 'ABANDONED',
+          bank_instruction_id: `attempt-${n}`,
+        }),
+      ),
+      `UPDATE instruction SET created_at = clock_timestamp() - interval '1 hour' WHERE id = '${EARLIER}'`,
+      `UPDATE instruction SET created_at = clock_timestamp() + interval '1 hour' WHERE id = '${LATER}'`,
+    ),
+  );
+
+  const forbid = (one: Hidden, payments?: string[]) =>
+    database.inEmployer(ours.employer, async (tx) =>
+      accessRefused(
+        tx,
+        await readById(tx, PayRun, one.run),
+        await readById(tx, Instruction, one.instruction),
+        'forbidden',
+        payments,
+      ),
+    );
+  const took = (instructionId: string, payment: string) =>
+    changed(
+      insertion('bank_payment', {
+        ...bankPayment,
+        instruction_id: instructionId,
+        payment_id: payment,
+        bank_payment_id: `taken-${payment}`,
+      }),
+    );
+  const before = (one: Hidden, open = [...FORBIDDEN, OTHER]) =>
+    database.inEmployer(ours.employer, (tx) =>
+      forbiddenBefore(tx, { id: one.instruction, payRunId: one.run }, open),
+    );
+  const resumed = async (one: Hidden) => [...(await before(one)).resumed].sort();
+
+  it('are remembered of their run, and of no other', async () => {
+    await forbid(A, FORBIDDEN);
+    expect(await resumed(A)).toEqual([]);
+    await resume();
+    expect(await resumed(A)).toEqual(FORBIDDEN);
+    expect(await resumed(B)).toEqual([]);
+  });
+
+  it('are none where people were asked about another refusal of our access', async () => {
+    await forbid(A);
+    await resume();
+    expect(await resumed(A)).toEqual([]);
+  });
+
+  it('are remembered until one of them is taken, be it into a later attempt', async () => {
+    await forbid(A, FORBIDDEN);
+    await resume();
+    await took(EARLIER, FORBIDDEN[0]!);
+    await took(LATER, OTHER);
+    expect(await resumed(A)).toEqual(FORBIDDEN);
+    expect((await before(A)).tookElsewhere).toEqual(new Set([FORBIDDEN[0], OTHER]));
+    await changed(`DELETE FROM bank_payment WHERE instruction_id = '${LATER}'`);
+    await took(LATER, FORBIDDEN[1]!);
+    expect(await resumed(A)).toEqual([]);
+  });
+
+  it('are told of as such, since it may be that our access is whole', async () => {
+    await forbid(A, FORBIDDEN);
+    const [told] = await select<{ certain: string; ask_bank: string }>(
+      server.superuserUrl,
+      `SELECT certain, ask_bank FROM attention WHERE kind = 'CREDENTIALS' AND resolved_at IS NULL`,
+    );
+    expect(told!.certain).toMatch('Whether it refuses our access or these payments is not known');
+    expect(told!.ask_bank).toMatch('add payments to instructions of account account-1');
   });
 });
