@@ -16,7 +16,10 @@ import { unsentOf } from './unsent';
 
 const HIDDEN = 'The bank refuses to show what became of submitted payments of';
 
-/** The bank refuses our access: nothing more is sent for the employer, and a person is told. */
+/**
+ * The bank refuses our access: nothing more is sent for the employer, and a person is told; anew where it is of another run
+ * that has something to send, so that who resumes has read of each.
+ */
 export async function accessRefused(
   tx: EmployerTransaction,
   run: PayRun,
@@ -24,12 +27,17 @@ export async function accessRefused(
   happened: string,
 ): Promise<void> {
   await stopEmployer(tx, 'CREDENTIALS');
-  await raise(
-    tx,
-    await alarmOf(tx, [
-      { runId: run.id, instructionId: instruction?.id, isHidden: false, words: withoutUnstorable(happened) },
-    ]),
-  );
+  const mine = {
+    runId: run.id,
+    instructionId: instruction?.id,
+    isHidden: false,
+    words: withoutUnstorable(happened),
+  };
+  const open = await openRefusals(tx);
+  if (open.length === 0) return raise(tx, await alarmOf(tx, [mine]));
+  const isOfRun = (one: AskedRefusal) => !one.isHidden && one.runId === run.id;
+  if (open.some(isOfRun) || !PAY_RUN_GOING_ON.includes(run.status)) return;
+  await raiseAnew(tx, await alarmOf(tx, [...(await stillRefused(tx, open)), mine]));
 }
 
 /**
@@ -53,7 +61,7 @@ export async function hiddenFromUs(
   const mine = { ...hidden, instructionId: instruction.id };
   const still = await stillRefused(tx, open);
   const place = still.findIndex((one) => one.isHidden && one.instructionId === instruction.id);
-  // In its place: what keeps a run stopped goes by the first.
+  // In its place: the question stays filed under the run that was asked about first.
   const refusals = place === -1 ? [...still, mine] : still.with(place, mine);
   await raiseAnew(tx, await alarmOf(tx, refusals));
   // What else is hidden is then told before people resume, and does not stop them once more.
@@ -138,7 +146,7 @@ async function lookAtSubmitted(tx: EmployerTransaction, instructionId: string): 
   );
 }
 
-/** The question about refusals, the first of which keeps what is open about it. */
+/** The question about refusals, filed under the run of the first. */
 async function alarmOf(tx: EmployerTransaction, refusals: AskedRefusal[]): Promise<Alarm> {
   const runIds = [...new Set(refusals.map(({ runId }) => runId))];
   const accounts = new Set<string>();

@@ -197,6 +197,34 @@ describe('a run whose access is refused before its submit', () => {
     expect(await asked()).toMatchObject([{ payments: 6 }]);
   });
 
+  it('joins the question that is open about another, once, and both are told by their names', async () => {
+    await changed(`UPDATE pay_run SET status = 'BUILDING' WHERE id = '${A.run}'`);
+    await refuse(ours.spareRun, before);
+    const building = 'The bank refused our access while building: The bank answered 403.';
+    for (const words of [building, before, building]) await refuse(A.run, words);
+    await refuse(ours.spareRun, before);
+    expect(await asked()).toMatchObject([
+      {
+        happened: `Of ${showId('run', ours.spareRun)}: ${before} Of ${showId('run', A.run)}: ${building}`,
+        payments: 6,
+      },
+    ]);
+  });
+
+  it('joins what is hidden of another', async () => {
+    await hide(C);
+    await refuse(ours.spareRun, before);
+    expect(await asked()).toMatchObject([
+      { happened: `${hidden(REFUSED, C)} Of ${showId('run', ours.spareRun)}: ${before}`, payments: 6 },
+    ]);
+  });
+
+  it('is not told anew of a run that has nothing left to send', async () => {
+    await refuse(ours.spareRun, before);
+    await refuse(C.run, 'The bank refused to show what became of submitted payments: The bank answered 401.');
+    expect(await asked()).toMatchObject([{ happened: before, payments: 3 }]);
+  });
+
   it.each(['READY', 'CANCELLED', 'FOLLOWING'])('leaves it once that is %s', async (status) => {
     await refuse(ours.spareRun, before);
     await changed(`UPDATE pay_run SET status = '${status}' WHERE id = '${ours.spareRun}'`);
