@@ -19,6 +19,8 @@ export interface AskedRefusal {
   words: string;
   /** Payments whose adds were forbidden, where it may be that they are, and not our access. */
   forbidden?: readonly string[];
+  /** Set where the run had nothing more to send: it is what became of it that was refused. */
+  isOfFollowing?: true;
 }
 
 /** Something a person must decide: what happened, what is certain, what to ask the bank. */

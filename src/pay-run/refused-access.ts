@@ -1,9 +1,9 @@
 import { readById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
-import { INSTRUCTION_PARKED } from '../domain/instruction';
+import { INSTRUCTION_PARKED, InstructionStatus } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
-import { PAY_RUN_GOING_ON } from '../domain/pay-run';
+import { isPayRunFinal, PAY_RUN_GOING_ON, PayRunStatus } from '../domain/pay-run';
 import { withoutUnstorable } from '../domain/storable-text';
 import { EmployerAccount } from '../employer/employer.entity';
 import { showId } from '../http/prefixed-id';
@@ -15,10 +15,13 @@ import { PayRun } from './pay-run.entity';
 import { awaitTurnOfEmployer, stopEmployer } from './stop';
 import { unsentOf } from './unsent';
 
+const MAY_BE_SUBMITTED: readonly InstructionStatus[] = ['SUBMIT_INTENT', 'SUBMITTED', ...INSTRUCTION_PARKED];
+
 const HIDDEN = 'The bank refuses to show what became of submitted payments of';
 
 /**
- * The bank refuses our access: nothing more is sent for the employer, and a person is told.
+ * The bank refuses our access: nothing more is sent for the employer, and a person is told; anew where it is of another run
+ * that has something to send, or is refused otherwise, so that who resumes has read of each.
  * @param forbidden payments that it may be that it forbids, and not our access
  */
 export async function accessRefused(
@@ -29,9 +32,23 @@ export async function accessRefused(
   forbidden?: readonly string[],
 ): Promise<void> {
   await stopEmployer(tx, 'CREDENTIALS');
-  const words = withoutUnstorable(happened);
-  const refusal = { runId: run.id, instructionId: instruction?.id, isHidden: false, words, forbidden };
-  await raise(tx, await alarmOf(tx, [refusal]));
+  const sends = PAY_RUN_GOING_ON.includes(run.status);
+  const mine: AskedRefusal = {
+    runId: run.id,
+    instructionId: instruction?.id,
+    isHidden: false,
+    words: withoutUnstorable(happened),
+    forbidden,
+    ...(!sends && { isOfFollowing: true }),
+  };
+  const open = await openRefusals(tx);
+  if (open.length === 0) return raise(tx, await alarmOf(tx, [mine]));
+  const isTold = (one: AskedRefusal) =>
+    sends
+      ? one.runId === mine.runId && (forbidden === undefined || one.instructionId === mine.instructionId)
+      : one.words === mine.words;
+  if (open.some((one) => !one.isHidden && isTold(one))) return;
+  await raiseAnew(tx, await alarmOf(tx, [...(await stillRefused(tx, open)), mine]));
 }
 
 /**
@@ -55,7 +72,7 @@ export async function hiddenFromUs(
   const mine = { ...hidden, instructionId: instruction.id };
   const still = await stillRefused(tx, open);
   const place = still.findIndex((one) => one.isHidden && one.instructionId === instruction.id);
-  // In its place: what keeps a run stopped goes by the first.
+  // In its place: the question stays filed under the run that was asked about first.
   const refusals = place === -1 ? [...still, mine] : still.with(place, mine);
   await raiseAnew(tx, await alarmOf(tx, refusals));
   // What else is hidden is then told before people resume, and does not stop them once more.
@@ -130,26 +147,33 @@ async function openRefusals(tx: EmployerTransaction): Promise<AskedRefusal[]> {
   });
 }
 
-/** Without what was hidden and has ended since, or was found never to be submitted, and runs that send nothing any more. */
+/**
+ * Without what was hidden and has ended since, or was found never to be submitted, and what was refused to runs that send
+ * nothing any more; what kept a run from being followed stays until that is over.
+ */
 async function stillRefused(
   tx: EmployerTransaction,
   refusals: readonly AskedRefusal[],
 ): Promise<AskedRefusal[]> {
-  const submitted = await tx.query<{ id: string }>(
-    `SELECT id FROM instruction WHERE employer_id = $1 AND id = ANY ($2) AND status = ANY ($3)`,
-    [
-      tx.employerId,
-      refusals.map(({ instructionId }) => instructionId).filter((id) => id !== undefined),
-      ['SUBMIT_INTENT', 'SUBMITTED', ...INSTRUCTION_PARKED],
-    ],
+  const instructions = await tx.query<{ id: string; status: InstructionStatus }>(
+    'SELECT id, status FROM instruction WHERE employer_id = $1 AND id = ANY ($2)',
+    [tx.employerId, refusals.map(({ instructionId }) => instructionId).filter((id) => id !== undefined)],
   );
-  const sending = await tx.query<{ id: string }>(
-    'SELECT id FROM pay_run WHERE employer_id = $1 AND id = ANY ($2) AND status = ANY ($3)',
-    [tx.employerId, refusals.map(({ runId }) => runId), PAY_RUN_GOING_ON],
+  const runs = await tx.query<{ id: string; status: PayRunStatus }>(
+    'SELECT id, status FROM pay_run WHERE employer_id = $1 AND id = ANY ($2)',
+    [tx.employerId, refusals.map(({ runId }) => runId)],
   );
-  return refusals.filter(({ isHidden, instructionId, runId }) =>
-    isHidden ? submitted.some(({ id }) => id === instructionId) : sending.some(({ id }) => id === runId),
-  );
+  return refusals.filter(({ isHidden, instructionId, runId, isOfFollowing }) => {
+    const instruction = instructions.find(({ id }) => id === instructionId);
+    const run = runs.find(({ id }) => id === runId);
+    if (isHidden) return instruction !== undefined && MAY_BE_SUBMITTED.includes(instruction.status);
+    if (run === undefined || isPayRunFinal(run.status)) return false;
+    return (
+      PAY_RUN_GOING_ON.includes(run.status) ||
+      isOfFollowing === true ||
+      instruction?.status === 'SUBMIT_REFUSED'
+    );
+  });
 }
 
 /** Has what else is submitted for the employer be read now. */
@@ -166,7 +190,7 @@ async function lookAtSubmitted(tx: EmployerTransaction, instructionId: string): 
   );
 }
 
-/** The question about refusals, the first of which keeps what is open about it. */
+/** The question about refusals, filed under the run of the first. */
 async function alarmOf(tx: EmployerTransaction, refusals: AskedRefusal[]): Promise<Alarm> {
   const runIds = [...new Set(refusals.map(({ runId }) => runId))];
   const accounts = new Set<string>();

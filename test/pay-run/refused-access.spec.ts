@@ -75,9 +75,14 @@ const hide = (one: Hidden, refusal = REFUSED) =>
       refusal,
     ),
   );
-const refuse = (runId: string, happened: string) =>
+const refuse = (runId: string, happened: string, instructionId?: string) =>
   database.inEmployer(ours.employer, async (tx) =>
-    accessRefused(tx, await readById(tx, PayRun, runId), undefined, happened),
+    accessRefused(
+      tx,
+      await readById(tx, PayRun, runId),
+      instructionId === undefined ? undefined : await readById(tx, Instruction, instructionId),
+      happened,
+    ),
   );
 const asked = () =>
   select<{ happened: string; ask_bank: string; payments: number; amount_minor: string }>(
@@ -195,6 +200,64 @@ describe('a run whose access is refused before its submit', () => {
     await changed(`UPDATE attention SET refusals = NULL WHERE resolved_at IS NULL`);
     await hide(C);
     expect(await asked()).toMatchObject([{ payments: 6 }]);
+  });
+
+  it('joins the question that is open about another, once, and both are told by their names', async () => {
+    await changed(`UPDATE pay_run SET status = 'BUILDING' WHERE id = '${A.run}'`);
+    await refuse(ours.spareRun, before);
+    const building = 'The bank refused our access while building: The bank answered 403.';
+    for (const words of [building, before, building]) await refuse(A.run, words);
+    await refuse(ours.spareRun, before);
+    expect(await asked()).toMatchObject([
+      {
+        happened: `Of ${showId('run', ours.spareRun)}: ${before} Of ${showId('run', A.run)}: ${building}`,
+        payments: 6,
+      },
+    ]);
+  });
+
+  it('joins what is hidden of another', async () => {
+    await hide(C);
+    await refuse(ours.spareRun, before);
+    expect(await asked()).toMatchObject([
+      { happened: `${hidden(REFUSED, C)} Of ${showId('run', ours.spareRun)}: ${before}`, payments: 6 },
+    ]);
+  });
+
+  const notShown = 'The bank refused to show what became of submitted payments: The bank answered 401.';
+
+  it('is told anew, once, of runs that have nothing left to send and are refused alike', async () => {
+    await refuse(ours.spareRun, before);
+    for (const one of [C, A, C]) await refuse(one.run, notShown);
+    expect(await asked()).toMatchObject([
+      {
+        happened: `Of ${showId('run', ours.spareRun)}: ${before} Of ${showId('run', C.run)}: ${notShown}`,
+        payments: 6,
+      },
+    ]);
+  });
+
+  it('stays beside what is hidden of another where it kept a run from being followed, until that is over', async () => {
+    await refuse(A.run, notShown);
+    await hide(C);
+    expect((await asked())[0]).toMatchObject({ happened: expect.stringContaining('401'), payments: 6 });
+    await changed(`UPDATE pay_run SET status = 'SETTLED' WHERE id = '${A.run}'`);
+    await hide(B);
+    expect((await asked())[0]?.happened).not.toContain('401');
+  });
+
+  it('stays where it was of a submit, while that is not declared', async () => {
+    await changed(`UPDATE pay_run SET status = 'SUBMITTING' WHERE id = '${A.run}'`);
+    await refuse(A.run, before, A.instruction);
+    await changed(
+      `UPDATE pay_run SET status = 'FOLLOWING' WHERE id = '${A.run}'`,
+      `UPDATE instruction SET status = 'SUBMIT_REFUSED' WHERE id = '${A.instruction}'`,
+    );
+    await hide(C);
+    expect((await asked())[0]?.happened).toContain(before);
+    await changed(`UPDATE instruction SET status = 'VOID' WHERE id = '${A.instruction}'`);
+    await hide(B);
+    expect((await asked())[0]?.happened).not.toContain(before);
   });
 
   it.each(['READY', 'CANCELLED', 'FOLLOWING'])('leaves it once that is %s', async (status) => {
