@@ -10,8 +10,10 @@ import { queryByHash } from '../database/by-hash';
 import { BackgroundDatabase } from '../database/background-database';
 import type { EmployerTransaction } from '../database/database';
 import { Claim, fence } from '../database/leases';
+import { words } from '../database/words';
 import { lackOf, lacksDeclared, PaidByInstruction, paidAgain } from '../domain/balance';
 import { NEVER_DEBITED } from '../domain/bank-status';
+import { INSTRUCTION_PARKED } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
 import { Attention } from '../pay-run/attention.entity';
 import { clear, raiseUndecided } from '../pay-run/attention.store';
@@ -190,6 +192,9 @@ async function isAsked({ employerId, manager }: EmployerTransaction, run: PayRun
 const FROM_ACCOUNT = `r.account_id = ANY (ARRAY(
   SELECT a.id FROM employer_account a WHERE a.employer_id = $1 AND a.bank_account_id = $2))`;
 
+/** In which the bank may execute an instruction: one whose submit it refused too, until people decide what happened. */
+const UNDER_WAY = words(['SUBMIT_INTENT', ...INSTRUCTION_PARKED, 'SUBMITTED']);
+
 interface Comparison extends Followed {
   /** What ended before that is in the balance from which the loss is counted. */
   shownFrom: Date;
@@ -243,8 +248,8 @@ async function takenSince(
   const [beside] = await tx.query(
     `SELECT FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id
      WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND CASE WHEN r.id = $3
-         THEN o.status IN ('VERIFIED', 'SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMITTED') OR (o.closed_at, o.id) > (coalesce($4::timestamptz, '-infinity'), $5)
-         ELSE o.status IN ('SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMITTED')
+         THEN o.status IN ('VERIFIED', ${UNDER_WAY}) OR (o.closed_at, o.id) > (coalesce($4::timestamptz, '-infinity'), $5)
+         ELSE o.status IN (${UNDER_WAY})
            OR o.closed_at >= $7 AND coalesce(o.submitted_at, '-infinity') < $6 END
      LIMIT 1`,
     [

@@ -304,6 +304,50 @@ describe('a run of which people declared an instruction not executed', () => {
   });
 });
 
+describe('a run of which the bank refused a submit, and people have not declared yet that it was not executed,', () => {
+  const SECOND = `(SELECT instruction_id FROM bank_payment WHERE row_no = 2)`;
+  const decided = (instruction: string, payment: string, live: boolean) =>
+    sql(`
+      UPDATE payment SET status = '${payment}', live = ${live} WHERE row_no = 2;
+      UPDATE instruction SET status = '${instruction}', submitted_at = NULL, closed_at = NULL, outcome = NULL
+        WHERE id = ${SECOND}`);
+  beforeAll(() => settled(1, 1));
+  beforeEach(async () => {
+    payroll.clock.offsetMs = DAY_MS;
+    await sql(`
+      DELETE FROM attention;
+      UPDATE pay_run SET balance_before_minor = 10000000, balance_read_at = '2020-01-01';
+      UPDATE bank_payment SET bank_status = 'INITIATED', bank_rank = 4 WHERE row_no = 2`);
+    await decided('SUBMIT_REFUSED', 'AT_BANK', true);
+  });
+  afterAll(close);
+
+  const isLookedAt = async () => {
+    const open = 'SELECT FROM pay_run WHERE balance_before_minor IS NOT NULL';
+    return (await select(payroll.database.superuserUrl, open)).length === 1;
+  };
+
+  it.each([
+    ['as much as another', 0, ['TOTAL_MISMATCH_AFTER_SUBMIT']],
+    ['another sum', 1, ['TOTALS_UNSEEN']],
+  ])('says nothing yet where that is of %s, and is asked about once they have', async (_what, more, told) => {
+    const amounts = (by: number) => sql(`UPDATE payment SET amount_minor = amount_minor + ${by} * row_no`);
+    await amounts(more);
+    const lost = 2n * AMOUNT_MINOR + BigInt(3 * more);
+    await look(lost);
+    const found = [[await asked(), await isLookedAt()]];
+    await decided('VOID', 'VOID', false);
+    payroll.clock.offsetMs = 20 * DAY_MS;
+    await look(lost);
+    found.push([await asked(), await isLookedAt()]);
+    await amounts(-more);
+    expect(found).toEqual([
+      [[], true],
+      [told, more > 0],
+    ]);
+  });
+});
+
 describe('a run whose balance was read after a submit of another that people declared not executed', () => {
   beforeAll(async () => {
     await settled(2, 10, 100n);
