@@ -176,6 +176,7 @@ function tellOfNotComeBack(tx: EmployerTransaction, run: PayRun, lackMinor: bigi
     askBank:
       'Did the money of our payments that ended unpaid or were returned come back to the account, all of it, was any customer instruction of ours executed twice, or one that you said was not executed, and what else was booked since?',
     amountMinor: lackMinor,
+    lackingMinor: lackMinor,
   });
 }
 

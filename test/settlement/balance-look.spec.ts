@@ -67,6 +67,14 @@ async function close(): Promise<void> {
   await payroll.close();
 }
 
+/** Two people decide all that is asked. */
+const decided = (action: 'ACKNOWLEDGE' | 'RESUME') =>
+  sql(`
+    WITH open AS (UPDATE attention SET resolved_at = now(), resolution = 'seen' WHERE resolved_at IS NULL RETURNING employer_id, id)
+    INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by, confirmed_at)
+    SELECT open.employer_id, gen_random_uuid(), open.id, '${action}', 'seen', prepared_by, approver_id, now()
+    FROM open, (SELECT * FROM approval LIMIT 1) a`);
+
 /** Looks once at the balance over a run, by default the first, by the instruction of it that ended last. */
 async function look(
   lostMinor: bigint,
@@ -227,6 +235,43 @@ describe('a run whose account has lost one of its instructions twice, while anot
     expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
   });
 
+  describe('and a smaller lack was asked about,', () => {
+    const lacks = async () =>
+      (
+        await select<{ minor: string }>(
+          payroll.database.superuserUrl,
+          'SELECT amount_minor AS minor FROM attention WHERE resolved_at IS NULL',
+        )
+      ).map(({ minor }) => BigInt(minor));
+    beforeEach(async () => {
+      payroll.clock.offsetMs = 20 * DAY_MS;
+      await sql(`
+        DELETE FROM attention_action; DELETE FROM attention;
+        UPDATE pay_run SET balance_before_minor = 10000000, balance_read_at = '2020-01-01'`);
+      await endsAs('EXT_REFUSED');
+      await look(TWICE - 500n);
+    });
+
+    it('is asked about anew, and the question is of no less than it told once', async () => {
+      const found = [await lacks()];
+      for (const less of [0n, 300n]) {
+        await look(TWICE - less);
+        found.push(await lacks());
+      }
+      expect(found).toEqual([[AMOUNT_MINOR - 500n], [AMOUNT_MINOR], [AMOUNT_MINOR]]);
+    });
+
+    it('is asked about once that was acknowledged, and not anew where no more lacks than was', async () => {
+      await decided('ACKNOWLEDGE');
+      const found = [];
+      for (const less of [700n, 500n, 0n]) {
+        await look(TWICE - less);
+        found.push(await lacks());
+      }
+      expect(found).toEqual([[], [], [AMOUNT_MINOR]]);
+    });
+  });
+
   it('is asked about no more where just the money came back, and no other traffic hides it', async () => {
     await sql(`
       DELETE FROM attention;
@@ -306,7 +351,7 @@ describe('a run of which people declared an instruction not executed', () => {
 
 describe('a run of which the bank refused a submit, and people have not declared yet that it was not executed,', () => {
   const SECOND = `(SELECT instruction_id FROM bank_payment WHERE row_no = 2)`;
-  const decided = (instruction: string, payment: string, live: boolean) =>
+  const stands = (instruction: string, payment: string, live: boolean) =>
     sql(`
       UPDATE payment SET status = '${payment}', live = ${live} WHERE row_no = 2;
       UPDATE instruction SET status = '${instruction}', submitted_at = NULL, closed_at = NULL, outcome = NULL
@@ -318,7 +363,7 @@ describe('a run of which the bank refused a submit, and people have not declared
       DELETE FROM attention;
       UPDATE pay_run SET balance_before_minor = 10000000, balance_read_at = '2020-01-01';
       UPDATE bank_payment SET bank_status = 'INITIATED', bank_rank = 4 WHERE row_no = 2`);
-    await decided('SUBMIT_REFUSED', 'AT_BANK', true);
+    await stands('SUBMIT_REFUSED', 'AT_BANK', true);
   });
   afterAll(close);
 
@@ -336,7 +381,7 @@ describe('a run of which the bank refused a submit, and people have not declared
     const lost = 2n * AMOUNT_MINOR + BigInt(3 * more);
     await look(lost);
     const found = [[await asked(), await isLookedAt()]];
-    await decided('VOID', 'VOID', false);
+    await stands('VOID', 'VOID', false);
     payroll.clock.offsetMs = 20 * DAY_MS;
     await look(lost);
     found.push([await asked(), await isLookedAt()]);
@@ -747,26 +792,19 @@ describe('two runs paid from one account, whose balance is looked at over each',
       BigInt(minor),
     ]);
   };
-  const resume = () =>
-    sql(`
-      WITH open AS (UPDATE attention SET resolved_at = now(), resolution = 'seen' WHERE resolved_at IS NULL RETURNING employer_id, id)
-      INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by, confirmed_at)
-      SELECT open.employer_id, gen_random_uuid(), open.id, 'RESUME', 'seen', prepared_by, approver_id, now()
-      FROM open, (SELECT * FROM approval LIMIT 1) a`);
-
   it('are asked about once where the second was executed again, and not anew by the look over the first', async () => {
     await lookOver(1, 2n * SECOND);
     expect(await open()).toEqual([[1, 1, 1, 2, SECOND]]);
     await lookOver(0, FIRST + 2n * SECOND);
     expect(await open()).toEqual([[1, 1, 1, 2, SECOND]]);
-    await resume();
+    await decided('RESUME');
     await lookOver(0, FIRST + 2n * SECOND);
     expect(await open()).toEqual([]);
   });
 
   it('are asked about each where both were, and the second not anew', async () => {
     await lookOver(1, 2n * SECOND);
-    await resume();
+    await decided('RESUME');
     await lookOver(0, 2n * FIRST + 2n * SECOND);
     expect(await open()).toEqual([[0, 0, 0, 2, FIRST]]);
   });
@@ -780,14 +818,14 @@ describe('two runs paid from one account, whose balance is looked at over each',
     expect(await open()).toEqual(both);
     await lookOver(1, 2n * SECOND);
     expect(await open()).toEqual(both);
-    await resume();
+    await decided('RESUME');
     await lookOver(1, 2n * SECOND);
     expect(await open()).toEqual([]);
   });
 
   it('are asked about anew where more of the second was executed again than was decided', async () => {
     await lookOver(1, 2n * SECOND);
-    await resume();
+    await decided('RESUME');
     await lookOver(0, FIRST + 3n * SECOND);
     expect(await open()).toEqual([[1, 1, 1, 4, 2n * SECOND]]);
   });
