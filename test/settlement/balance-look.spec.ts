@@ -831,6 +831,73 @@ describe('two runs paid from one account, whose balance is looked at over each',
   });
 });
 
+describe('a run that was paid, while a payment of the run after it from its account ended unpaid,', () => {
+  const FIRST = 2n * AMOUNT_MINOR;
+  const SECOND = AMOUNT_MINOR + 100n;
+  const UNPAID = SECOND;
+  beforeAll(async () => {
+    await settled(2, 10, 100n);
+    await sql(`
+      UPDATE payment SET status = 'FAILED', live = false WHERE pay_run_id = '${runIds[1]}' AND row_no = 2;
+      UPDATE bank_payment SET bank_status = 'EXT_REFUSED'
+        WHERE payment_id = (SELECT id FROM payment WHERE pay_run_id = '${runIds[1]}' AND row_no = 2)`);
+  });
+  beforeEach(async () => {
+    payroll.clock.offsetMs = 20 * DAY_MS;
+    await sql(`
+      DELETE FROM attention;
+      UPDATE payment SET returned_at = NULL;
+      UPDATE pay_run r SET balance_before_minor = 10000000, balance_read_at =
+        (SELECT min(submitted_at) - interval '1 ms' FROM instruction i WHERE i.pay_run_id = r.id)`);
+  });
+  afterAll(close);
+
+  const askedOf = async () =>
+    (
+      await select<{ kind: string; run: string }>(
+        payroll.database.superuserUrl,
+        'SELECT kind, subject_id AS run FROM attention WHERE resolved_at IS NULL ORDER BY opened_at',
+      )
+    ).map(({ kind, run }) => [kind, runIds.indexOf(run)]);
+
+  it('is not asked about where that money is not back: the other is', async () => {
+    const found = [];
+    for (const lack of [UNPAID, UNPAID - 500n]) {
+      await look(FIRST + SECOND + lack);
+      found.push(await askedOf());
+    }
+    await look(SECOND + UNPAID, undefined, 1);
+    await look(FIRST + SECOND + UNPAID);
+    expect([...found, await askedOf()]).toEqual([[], [], [['TOTALS_UNSEEN', 1]]]);
+  });
+
+  it('is asked about once that is back, and its account lacks as much all the same', async () => {
+    await look(SECOND, undefined, 1);
+    await look(FIRST + SECOND + UNPAID);
+    expect(await askedOf()).toEqual([['TOTALS_UNSEEN', 0]]);
+  });
+
+  it('is asked about where its account lacks more than the other was asked about, which began later', async () => {
+    await look(SECOND + 500n, undefined, 1);
+    await look(FIRST + SECOND + 500n);
+    const found = [await askedOf()];
+    await look(FIRST + SECOND + 900n);
+    expect([...found, await askedOf()]).toEqual([
+      [['TOTALS_UNSEEN', 1]],
+      [
+        ['TOTALS_UNSEEN', 1],
+        ['TOTALS_UNSEEN', 0],
+      ],
+    ]);
+  });
+
+  it('is asked about, too, where money of its own came back by its status', async () => {
+    await sql(`UPDATE payment SET returned_at = now() WHERE pay_run_id = '${runIds[0]}' AND row_no = 2`);
+    await look(FIRST + SECOND);
+    expect(await askedOf()).toEqual([['TOTALS_UNSEEN', 0]]);
+  });
+});
+
 describe('a run of two instructions, while another was paid from its account', () => {
   beforeAll(() => settled(2, 1, 100n));
   afterAll(close);
