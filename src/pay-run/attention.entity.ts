@@ -41,7 +41,7 @@ export class Attention {
   @Column('text') askBank!: string;
   @Column('integer') payments!: number;
   @Column('bigint', { transformer: bigintColumn }) amountMinor!: bigint;
-  /** What the available balance fell short by, in minor units; null where no balance is asked about. */
+  /** What the balance fell short by, in minor units; null where no balance is asked about. */
   @Column('bigint', { transformer: bigintColumn, nullable: true }) lackingMinor!: bigint | null;
   /** Of what moved besides the rows of a run; null where nothing of that is asked about. */
   @Column('jsonb', { nullable: true }) records!: AskedRecord[] | null;

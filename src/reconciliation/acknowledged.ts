@@ -15,6 +15,7 @@ export const BESIDE_THE_ROWS = {
   TOTAL_MISMATCH_AFTER_SUBMIT: 'beyond',
   INVARIANT_BREACH: 'moved',
   UNRECORDED_SUBMIT: 'executed',
+  TOTALS_UNSEEN: 'lacked',
 } as const satisfies Partial<Record<AttentionKind, string>>;
 export type BesideTheRows = keyof typeof BESIDE_THE_ROWS;
 export const KINDS_BESIDE = Object.keys(BESIDE_THE_ROWS) as BesideTheRows[];
@@ -32,6 +33,8 @@ export const MEANING_BESIDE: Readonly<Record<BesideTheRows, string>> = {
     'What was approved of an instruction that we gave up and somebody else submitted: the bank may have executed all of it, some or nothing. It is in no line.',
   UNRECORDED_SUBMIT:
     'What was approved of an instruction that we gave up and somebody else submitted: two people said, on the written word of the bank, that it was executed. It is in no line.',
+  TOTALS_UNSEEN:
+    'What the account lacked besides what was paid from it, whatever it was, long after that should have come back; what came back since is not taken off. Other runs of the account, and TOTAL_MISMATCH_AFTER_SUBMIT, may tell of the same. It is in no line.',
 };
 
 /**
@@ -119,6 +122,7 @@ function decisionsOf(tx: EmployerTransaction, payRunIds: readonly string[]): Pro
            ELSE i.id = a.instruction_id END) approved ON true
      WHERE a.employer_id = $1 AND a.pay_run_id = ANY ($2) AND a.kind = ANY ($3) AND a.resolved_at IS NOT NULL
        AND d.confirmed_at IS NOT NULL AND (a.kind <> 'TOTAL_MISMATCH_AFTER_SUBMIT' OR a.beyond_payments IS NOT NULL)
+       AND (a.kind <> 'TOTALS_UNSEEN' OR a.lacking_minor IS NOT NULL)
        AND CASE a.kind WHEN 'INVARIANT_BREACH' THEN EXISTS (SELECT FROM moved_instruction m
            JOIN instruction i ON i.employer_id = m.employer_id AND i.id = m.instruction_id
            WHERE m.employer_id = a.employer_id AND m.instruction_id = a.subject_id AND i.status IN ('ABANDONED', 'RELEASED'))
