@@ -75,7 +75,7 @@ export function happenedAfter(
     told(open, 'opened at the bank, forgotten, and not submitted: nobody submits it any more'),
     !sweep.readable &&
       "The bank does not let its list of payments be read, or not to its end: resuming takes the bank's written word. Where that names submits of runs that are not in the record, first cancel what they paid instead.",
-    unclear(sweep.unidentified),
+    unclear(sweep),
     unread(hidden),
     DECIDED_SINCE,
     undecided(lapsed),
@@ -85,10 +85,11 @@ export function happenedAfter(
   return sentences.filter((sentence) => sentence !== false && sentence !== '').join(' ');
 }
 
-function unclear(ids: readonly string[]): string {
+function unclear({ unidentified: ids, unread }: Sweep): string {
   if (ids.length === 0) return '';
   const named = textOfFirstFew(ids, MOST_NAMED);
-  return `The bank shows ${ids.length} instructions that may be this service's or not, or nobody knows for which employer (${named}): resuming takes the bank's written word.`;
+  const left = unread > 0 ? `, of which ${unread}, the oldest, were not read singly` : '';
+  return `The bank shows ${ids.length} instructions that may be this service's or not, or nobody knows for which employer${left} (${named}): resuming takes the bank's written word.`;
 }
 
 const DECIDED_SINCE =
