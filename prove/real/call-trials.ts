@@ -7,7 +7,7 @@ const READS = ['listInstructionPaymentTransactions', 'getInstruction'] as const;
 export const KINDS = [...ANSWERS, 'hang', 'hang-before', 'garbage', 'redirect'] as const;
 /** Of these a submit is never seen, so people are asked. */
 const NEVER_EXECUTED: readonly string[] = ['request-lost', '500-before', 'hang-before', 'redirect'];
-/** In the short proof each call meets some kinds, and each kind some call. */
+/** In the short proof each call meets some kinds, and each kind some call; a read and a POST stand for the others. */
 const SHORT = [
   'add late-commit',
   'add hang-before',
@@ -20,7 +20,10 @@ const SHORT = [
   'getInstruction answer-lost at the following',
   'listInstructionPaymentTransactions garbage at the gate',
   'listInstructionPaymentTransactions hang at the check',
-  'listPaymentTransactions 500-before at the gate',
+  'add reset in the middle of its answer, time 1',
+  'submit reset in the middle of its answer, time 1',
+  'submit redirected to another host; the token stays',
+  'get redirected to another host; the token stays',
 ];
 
 /** What befalls each call, and each right to make it. */
@@ -67,19 +70,19 @@ function readFaults(operation: string, stand: Trial['stand']): Trial[] {
 }
 
 function resets(call: Call): Trial[] {
-  return [1, 2].map((nth) =>
-    meddled(`${call} reset in the middle of its answer, time ${nth}`, nth === 1, () =>
-      meddleWith(call, { reset: true }, nth),
-    ),
-  );
+  return [1, 2].map((nth) => {
+    const fault = `${call} reset in the middle of its answer, time ${nth}`;
+    return meddled(fault, SHORT.includes(fault), () => meddleWith(call, { reset: true }, nth));
+  });
 }
 
 /** A redirect to another host, which must never see the token. */
 function redirected(call: Call): Trial {
+  const fault = `${call} redirected to another host; the token stays`;
   return {
-    fault: `${call} redirected to another host; the token stays`,
+    fault,
     assumptions: 'inside',
-    short: true,
+    short: SHORT.includes(fault),
     stand: 'plain',
     meet: async (stand, rows) => {
       const elsewhere = await Elsewhere.start();

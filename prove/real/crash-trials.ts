@@ -50,7 +50,9 @@ const AT_THE_DESK: readonly CrashPoint[] = [
 /** The short proof leaves these out: it dies at those beside them, and the suites of killed adds and submits die here. */
 const LONG_ONLY: readonly CrashPoint[] = [
   'build.adds-intended',
+  'build.adds-sent',
   'build.adds-recorded',
+  'gate.passed',
   'submit.intended',
   'submit.recorded',
   'upload.stored',
@@ -58,6 +60,7 @@ const LONG_ONLY: readonly CrashPoint[] = [
   'build.initiated',
   'build.verified',
   'follow.read',
+  'follow.recorded',
   'burial.delete-intended',
   'burial.delete-recorded',
 ];

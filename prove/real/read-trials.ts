@@ -79,7 +79,7 @@ function listTrials(): Trial[] {
     ...moving,
     { ...scripted('listing behind by the lag bound', true), stand: 'lagging' },
     {
-      ...scripted('listing behind by twice the lag bound', true),
+      ...scripted('listing behind by twice the lag bound', false),
       stand: 'lagging-beyond',
       assumptions: 'outside',
     },

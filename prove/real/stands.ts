@@ -4,15 +4,15 @@ import type { StandOptions } from './stand';
 import type { StandKind } from './trial';
 import { TRUE_LENGTH } from './true-length-trials';
 
-/** The banks and services that trials and mixtures need. */
+/** The banks and services that trials and mixtures need; that of the longest trials first, so that all end together. */
 export const STANDS: Readonly<Record<StandKind, StandOptions>> = {
+  // Polling is slow enough for webhooks to matter.
+  hooked: { hooked: true, settings: { FOLLOW_DELAYS_MS: '2000' } },
   plain: {},
   // Its trials turn on one answer, or ask nobody anything, and none hangs: no answer is lost to a busy machine.
   patient: { settings: { BANK_TIMEOUT_MS: '20000' } },
   // A batch takes its time on a busy machine.
   batches: { rowsPerInstruction: ROWS_IN_BATCHES, settings: { BANK_TIMEOUT_MS: '3000' } },
-  // Polling is slow enough for webhooks to matter.
-  hooked: { hooked: true, settings: { FOLLOW_DELAYS_MS: '2000' } },
   // Its bank's clock may be moved on.
   shifted: {},
   'settles-later': { sandbox: { stepMs: 60_000 } },

@@ -25,10 +25,10 @@ import {
   type BankAccount,
   type BankInstruction,
   type BankPayment,
-  type BankPaymentStatus,
+  type DatedPaymentStatus,
+  datedStatusOf,
   instructionOf,
   paymentOf,
-  paymentStatusOf,
   withMinor,
 } from './records';
 import type { ListedPayment } from './schema';
@@ -160,13 +160,12 @@ export class BankGateway {
     }
   }
 
-  /** As {@link listPayments}, where no amount matters. */
+  /** As {@link listPayments}, where no amount matters, and how old each is. */
   async *listStatuses(
     filter: BankPaymentFilter,
     isWanted: (marks: PaymentMarks) => boolean,
-  ): AsyncGenerator<BankPaymentStatus, void, undefined> {
-    for await (const { payment } of this.listed(filter, isWanted))
-      if (payment) yield paymentStatusOf(payment);
+  ): AsyncGenerator<DatedPaymentStatus, void, undefined> {
+    for await (const { payment } of this.listed(filter, isWanted)) if (payment) yield datedStatusOf(payment);
   }
 
   private async *listed(

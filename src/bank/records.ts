@@ -22,6 +22,12 @@ export interface BankPaymentStatus {
   status: string;
 }
 
+/** The same, as a list tells young ones from old. */
+export interface DatedPaymentStatus extends BankPaymentStatus {
+  /** When it was made at the bank, or, where that is not shown, the execution date; in milliseconds since 1970. */
+  datedMs?: number;
+}
+
 /** A payment transaction in Payrun's words; amounts in minor units, absent where the bank leaves them out. */
 export interface BankPayment extends BankPaymentStatus {
   amountMinor?: bigint;
@@ -116,6 +122,13 @@ export function paymentStatusOf(record: PaymentTransaction): BankPaymentStatus {
     debtorIban: marks.debtorIban,
     status: status.value,
   };
+}
+
+/** The same with its date, where one is shown that can be read. */
+export function datedStatusOf(record: PaymentTransaction): DatedPaymentStatus {
+  const { creationDate, instructedDate } = record.paymentTransactionDateInformation ?? {};
+  const datedMs = [creationDate, instructedDate].map((date) => Date.parse(date ?? '')).find(Number.isFinite);
+  return Object.assign(paymentStatusOf(record), { datedMs });
 }
 
 /** Marks with their amount in minor units, where they have one that can be read. */

@@ -22,6 +22,14 @@ interface Words {
 export const REFUSED_ALONE =
   'Nobody is paid by this run before it is decided: it holds this payment alone. If it is not to be tried again, cancel the run.';
 
+/** Of adds that are forbidden, where nothing shows whether the bank refuses our access or the payments. */
+export const FORBIDDEN_ADDS = {
+  certain:
+    'Whether it refuses our access or these payments is not known; none of them is added. Nothing more is sent for this employer until two people resume it on this attention: what is forbidden still is then asked about payment by payment.',
+  askBank:
+    'May our access token add payments to instructions of account {ref}, and does it forbid some of them?',
+};
+
 /** Of an answer to an add that was not what was sent. */
 export const ECHO_IN_BUILDING =
   'Nothing of the instruction is submitted before a read shows every payment as it was sent; where one shows another, it is abandoned and built again.';

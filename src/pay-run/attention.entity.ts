@@ -17,6 +17,10 @@ export interface AskedRefusal {
   /** Whether the bank hides what was submitted; `words` is then its refusal only, and else all that is told. */
   isHidden: boolean;
   words: string;
+  /** Payments whose adds were forbidden, where it may be that they are, and not our access. */
+  forbidden?: readonly string[];
+  /** Set where the run had nothing more to send: it is what became of it that was refused. */
+  isOfFollowing?: true;
 }
 
 /** Something a person must decide: what happened, what is certain, what to ask the bank. */
@@ -37,7 +41,7 @@ export class Attention {
   @Column('text') askBank!: string;
   @Column('integer') payments!: number;
   @Column('bigint', { transformer: bigintColumn }) amountMinor!: bigint;
-  /** What the available balance fell short by, in minor units; null where no balance is asked about. */
+  /** What the balance fell short by, in minor units; null where no balance is asked about. */
   @Column('bigint', { transformer: bigintColumn, nullable: true }) lackingMinor!: bigint | null;
   /** Of what moved besides the rows of a run; null where nothing of that is asked about. */
   @Column('jsonb', { nullable: true }) records!: AskedRecord[] | null;

@@ -31,7 +31,7 @@ export interface Alarm {
   differing?: readonly string[] | null;
   /** Each refusal of our access it is about. */
   refusals?: AskedRefusal[];
-  /** What the available balance falls short by, charges to be expected included: that more lacks is another question. */
+  /** What the balance falls short by, before a submit with charges to be expected: that more lacks is another question. */
   lackingMinor?: bigint;
   /** What the bank shows, or seems to have paid, beyond the approved payments; negative where it is less. */
   beyond?: Totals;

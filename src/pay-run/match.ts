@@ -120,8 +120,7 @@ export function judgePayments(expected: readonly ExpectedRow[], seen: Iterable<S
     const { bankPaymentId, messageId } = payment;
     const row = byId.get(bankPaymentId) ?? byMessage.get(messageId ?? '');
     if (!row) {
-      const isUnmarked = messageId === undefined && unidentified !== undefined;
-      if (isUnmarked || expected.some((one) => mayBe(one, payment))) unidentified ??= bankPaymentId;
+      if (expected.some((one) => mayBe(one, payment))) unidentified ??= bankPaymentId;
       else faults.set(`foreign ${bankPaymentId}`, { kind: 'foreign', bankPaymentId });
       continue;
     }

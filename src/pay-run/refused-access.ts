@@ -1,35 +1,54 @@
 import { readById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
-import { INSTRUCTION_PARKED } from '../domain/instruction';
+import { INSTRUCTION_PARKED, InstructionStatus } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
-import { PAY_RUN_GOING_ON } from '../domain/pay-run';
+import { isPayRunFinal, PAY_RUN_GOING_ON, PayRunStatus } from '../domain/pay-run';
 import { withoutUnstorable } from '../domain/storable-text';
 import { EmployerAccount } from '../employer/employer.entity';
 import { showId } from '../http/prefixed-id';
 import type { AskedRefusal } from './attention.entity';
 import { Alarm, isResumed, raise, raiseAnew } from './attention.store';
+import { FORBIDDEN_ADDS } from './attention-words';
 import { Instruction } from './instruction.entity';
 import { PayRun } from './pay-run.entity';
 import { awaitTurnOfEmployer, stopEmployer } from './stop';
 import { unsentOf } from './unsent';
 
+const MAY_BE_SUBMITTED: readonly InstructionStatus[] = ['SUBMIT_INTENT', 'SUBMITTED', ...INSTRUCTION_PARKED];
+
 const HIDDEN = 'The bank refuses to show what became of submitted payments of';
 
-/** The bank refuses our access: nothing more is sent for the employer, and a person is told. */
+/**
+ * The bank refuses our access: nothing more is sent for the employer, and a person is told; anew where it is of another run
+ * that has something to send, or is refused otherwise, so that who resumes has read of each.
+ * @param forbidden payments that it may be that it forbids, and not our access
+ */
 export async function accessRefused(
   tx: EmployerTransaction,
   run: PayRun,
   instruction: Instruction | undefined,
   happened: string,
+  forbidden?: readonly string[],
 ): Promise<void> {
   await stopEmployer(tx, 'CREDENTIALS');
-  await raise(
-    tx,
-    await alarmOf(tx, [
-      { runId: run.id, instructionId: instruction?.id, isHidden: false, words: withoutUnstorable(happened) },
-    ]),
-  );
+  const sends = PAY_RUN_GOING_ON.includes(run.status);
+  const mine: AskedRefusal = {
+    runId: run.id,
+    instructionId: instruction?.id,
+    isHidden: false,
+    words: withoutUnstorable(happened),
+    forbidden,
+    ...(!sends && { isOfFollowing: true }),
+  };
+  const open = await openRefusals(tx);
+  if (open.length === 0) return raise(tx, await alarmOf(tx, [mine]));
+  const isTold = (one: AskedRefusal) =>
+    sends
+      ? one.runId === mine.runId && (forbidden === undefined || one.instructionId === mine.instructionId)
+      : one.words === mine.words;
+  if (open.some((one) => !one.isHidden && isTold(one))) return;
+  await raiseAnew(tx, await alarmOf(tx, [...(await stillRefused(tx, open)), mine]));
 }
 
 /**
@@ -53,7 +72,7 @@ export async function hiddenFromUs(
   const mine = { ...hidden, instructionId: instruction.id };
   const still = await stillRefused(tx, open);
   const place = still.findIndex((one) => one.isHidden && one.instructionId === instruction.id);
-  // In its place: what keeps a run stopped goes by the first.
+  // In its place: the question stays filed under the run that was asked about first.
   const refusals = place === -1 ? [...still, mine] : still.with(place, mine);
   await raiseAnew(tx, await alarmOf(tx, refusals));
   // What else is hidden is then told before people resume, and does not stop them once more.
@@ -71,14 +90,40 @@ function isLetGoOn(tx: EmployerTransaction, refusal: AskedRefusal): Promise<bool
   );
 }
 
-/** Whether two people let the employer go on after our access was refused to an instruction. */
-export function isAccessResumed(tx: EmployerTransaction, { id }: Pick<Instruction, 'id'>): Promise<boolean> {
-  return isResumed(
-    tx,
-    { kind: 'CREDENTIALS', subjectId: tx.employerId },
-    [id, JSON.stringify([{ instructionId: id }])],
-    'a.instruction_id = $4 OR a.refusals @> $5::jsonb',
+/**
+ * What tells whether payments are forbidden by themselves that are to be added to an instruction: `resumed`, those of the
+ * run that were forbidden when people were asked about our access, and let the employer go on, unless the bank has taken
+ * one of them since, which shows that it was the access; and `tookElsewhere`, those it took into another attempt.
+ */
+export async function forbiddenBefore(
+  tx: EmployerTransaction,
+  { id, payRunId }: Pick<Instruction, 'id' | 'payRunId'>,
+  paymentIds: readonly string[],
+): Promise<{ resumed: Set<string>; tookElsewhere: Set<string> }> {
+  const resumed = await tx.query<{ ids: string[] }>(
+    `SELECT r.forbidden AS ids FROM attention a
+     JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
+     CROSS JOIN jsonb_to_recordset(a.refusals) AS r("runId" uuid, "instructionId" uuid, forbidden uuid[])
+     JOIN instruction asked ON asked.employer_id = a.employer_id AND asked.id = r."instructionId"
+     WHERE a.employer_id = $1 AND a.kind = 'CREDENTIALS' AND a.subject_id = $1 AND a.resolved_at IS NOT NULL
+       AND d.action = 'RESUME' AND d.confirmed_at IS NOT NULL AND r."runId" = $2 AND r.forbidden IS NOT NULL
+       AND NOT EXISTS (SELECT FROM instruction i
+         JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
+         WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND i.created_at >= asked.created_at
+           AND b.payment_id = ANY (r.forbidden) AND b.add_outcome IN ('ADDED', 'ADOPTED'))`,
+    [tx.employerId, payRunId],
   );
+  const took = await tx.query<{ id: string }>(
+    `SELECT DISTINCT b.payment_id AS id FROM instruction i
+     JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
+     WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND i.id <> $3
+       AND b.payment_id = ANY ($4) AND b.add_outcome IN ('ADDED', 'ADOPTED')`,
+    [tx.employerId, payRunId, id, paymentIds],
+  );
+  return {
+    resumed: new Set(resumed.flatMap(({ ids }) => ids)),
+    tookElsewhere: new Set(took.map((one) => one.id)),
+  };
 }
 
 /** What the open question is about. */
@@ -102,26 +147,33 @@ async function openRefusals(tx: EmployerTransaction): Promise<AskedRefusal[]> {
   });
 }
 
-/** Without what was hidden and has ended since, or was found never to be submitted, and runs that send nothing any more. */
+/**
+ * Without what was hidden and has ended since, or was found never to be submitted, and what was refused to runs that send
+ * nothing any more; what kept a run from being followed stays until that is over.
+ */
 async function stillRefused(
   tx: EmployerTransaction,
   refusals: readonly AskedRefusal[],
 ): Promise<AskedRefusal[]> {
-  const submitted = await tx.query<{ id: string }>(
-    `SELECT id FROM instruction WHERE employer_id = $1 AND id = ANY ($2) AND status = ANY ($3)`,
-    [
-      tx.employerId,
-      refusals.map(({ instructionId }) => instructionId).filter((id) => id !== undefined),
-      ['SUBMIT_INTENT', 'SUBMITTED', ...INSTRUCTION_PARKED],
-    ],
+  const instructions = await tx.query<{ id: string; status: InstructionStatus }>(
+    'SELECT id, status FROM instruction WHERE employer_id = $1 AND id = ANY ($2)',
+    [tx.employerId, refusals.map(({ instructionId }) => instructionId).filter((id) => id !== undefined)],
   );
-  const sending = await tx.query<{ id: string }>(
-    'SELECT id FROM pay_run WHERE employer_id = $1 AND id = ANY ($2) AND status = ANY ($3)',
-    [tx.employerId, refusals.map(({ runId }) => runId), PAY_RUN_GOING_ON],
+  const runs = await tx.query<{ id: string; status: PayRunStatus }>(
+    'SELECT id, status FROM pay_run WHERE employer_id = $1 AND id = ANY ($2)',
+    [tx.employerId, refusals.map(({ runId }) => runId)],
   );
-  return refusals.filter(({ isHidden, instructionId, runId }) =>
-    isHidden ? submitted.some(({ id }) => id === instructionId) : sending.some(({ id }) => id === runId),
-  );
+  return refusals.filter(({ isHidden, instructionId, runId, isOfFollowing }) => {
+    const instruction = instructions.find(({ id }) => id === instructionId);
+    const run = runs.find(({ id }) => id === runId);
+    if (isHidden) return instruction !== undefined && MAY_BE_SUBMITTED.includes(instruction.status);
+    if (run === undefined || isPayRunFinal(run.status)) return false;
+    return (
+      PAY_RUN_GOING_ON.includes(run.status) ||
+      isOfFollowing === true ||
+      instruction?.status === 'SUBMIT_REFUSED'
+    );
+  });
 }
 
 /** Has what else is submitted for the employer be read now. */
@@ -138,7 +190,7 @@ async function lookAtSubmitted(tx: EmployerTransaction, instructionId: string): 
   );
 }
 
-/** The question about refusals, the first of which keeps what is open about it. */
+/** The question about refusals, filed under the run of the first. */
 async function alarmOf(tx: EmployerTransaction, refusals: AskedRefusal[]): Promise<Alarm> {
   const runIds = [...new Set(refusals.map(({ runId }) => runId))];
   const accounts = new Set<string>();
@@ -155,6 +207,7 @@ async function alarmOf(tx: EmployerTransaction, refusals: AskedRefusal[]): Promi
     instructionId: refusals.length === 1 ? refusals[0]?.instructionId : undefined,
     bankReference: [...accounts].join(', '),
     happened: told(refusals),
+    ...(refusals.every(({ forbidden }) => forbidden !== undefined) && FORBIDDEN_ADDS),
     payments: totals.reduce((sum, { payments }) => sum + payments, 0),
     amountMinor: sumMinor(totals.map(({ amountMinor }) => amountMinor)),
     refusals,

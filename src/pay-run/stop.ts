@@ -202,6 +202,9 @@ export const DECIDED_BY_RESUMING = (Object.keys(ATTENTION_WORDS) as AttentionKin
   (ATTENTION_WORDS[kind].actions as readonly AttentionAction[]).includes('RESUME'),
 );
 
+/** Of these what keeps a run stopped; that our access is refused stops its employer, however it may name runs. */
+const KEEP_A_RUN_STOPPED = DECIDED_BY_RESUMING.filter((kind) => kind !== 'CREDENTIALS');
+
 /**
  * Takes back the stop that an attention threw, and no other: where another open attention stops the run, the employer
  * or everything too, that stop stands and names the other as its reason. A stop that is a person's stands too.
@@ -223,7 +226,7 @@ async function resumeRunAfter(
   if (payRunId === null) return;
   // Before it is looked for another: of two that are decided at once, who comes second sees that the first is.
   await awaitTurnOfRun(tx, payRunId);
-  if ((await openBeside(tx, id, DECIDED_BY_RESUMING, payRunId)) !== undefined) return;
+  if ((await openBeside(tx, id, KEEP_A_RUN_STOPPED, payRunId)) !== undefined) return;
   await resumeUnlessPersons(tx, payRunId);
 }
 
@@ -243,7 +246,7 @@ const STOPS_REPAYING = ['RESTORED', 'POSSIBLE_DUPLICATE_PAY'] as const;
  */
 export async function resumeRepayingRun(tx: EmployerTransaction, payRunId: string): Promise<void> {
   await awaitTurnOfRun(tx, payRunId);
-  if ((await openBeside(tx, undefined, DECIDED_BY_RESUMING, payRunId)) !== undefined) return;
+  if ((await openBeside(tx, undefined, KEEP_A_RUN_STOPPED, payRunId)) !== undefined) return;
   await resumeUnlessPersons(tx, payRunId, STOPS_REPAYING);
 }
 

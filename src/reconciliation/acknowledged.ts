@@ -15,6 +15,7 @@ export const BESIDE_THE_ROWS = {
   TOTAL_MISMATCH_AFTER_SUBMIT: 'beyond',
   INVARIANT_BREACH: 'moved',
   UNRECORDED_SUBMIT: 'executed',
+  TOTALS_UNSEEN: 'lacked',
 } as const satisfies Partial<Record<AttentionKind, string>>;
 export type BesideTheRows = keyof typeof BESIDE_THE_ROWS;
 export const KINDS_BESIDE = Object.keys(BESIDE_THE_ROWS) as BesideTheRows[];
@@ -31,7 +32,9 @@ export const MEANING_BESIDE: Readonly<Record<BesideTheRows, string>> = {
   INVARIANT_BREACH:
     'What was approved of an instruction that we gave up and somebody else submitted: the bank may have executed all of it, some or nothing. It is in no line.',
   UNRECORDED_SUBMIT:
-    'What was approved of an instruction that we gave up and somebody else submitted: two people said, on the written word of the bank, that it was executed. It is in no line.',
+    'What was approved of an instruction that we gave up and somebody else submitted, or what the bank shows as settled of one that a restored database had forgotten: two people said, on the written word of the bank, that it was executed. It is in no line.',
+  TOTALS_UNSEEN:
+    'What the account lacked besides what was paid from it, whatever it was, long after that should have come back; what came back since is not taken off. Other runs of the account, and TOTAL_MISMATCH_AFTER_SUBMIT, may tell of the same. It is in no line.',
 };
 
 /**
@@ -88,7 +91,7 @@ interface Counting extends Shown {
  * both count their own. What totals, lists and the balance show of one loss counts once (`toldOnce`). What came in before
  * the bank showed its payment as returned counts there. What was found in an instruction that was given up, or released,
  * before its submit has moved nothing, unless somebody else submitted it: then all that was approved of it may have moved,
- * or has, as people said.
+ * or has, as people said; what the bank settled of it by what a restored database had forgotten counts in its stead.
  */
 export async function acknowledgedOf(
   tx: EmployerTransaction,
@@ -105,7 +108,8 @@ function decisionsOf(tx: EmployerTransaction, payRunIds: readonly string[]): Pro
   return tx.query<Row>(
     `SELECT a.pay_run_id, a.instruction_id, a.subject_id, a.id AS attention_id, ${microseconds('a.opened_at')} AS asked_at, a.kind, a.happened, a.bank_words, d.reason, d.evidence,
        d.proposed_by, one.name AS proposed_by_name, d.confirmed_by, other.name AS confirmed_by_name, d.confirmed_at,
-       coalesce(a.beyond_payments, a.payments) AS payments, coalesce(a.beyond_minor, a.amount_minor) AS amount_minor,
+       coalesce(executed.payments, a.beyond_payments, a.payments) AS payments,
+       coalesce(executed.minor, a.beyond_minor, a.amount_minor) AS amount_minor,
        a.records, coalesce(approved.payments, 0) AS approved_payments, coalesce(approved.minor, 0) AS approved_minor
      FROM attention a
      JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
@@ -117,13 +121,20 @@ function decisionsOf(tx: EmployerTransaction, payRunIds: readonly string[]): Pro
        WHERE a.kind = 'TOTAL_MISMATCH_AFTER_SUBMIT' AND i.employer_id = a.employer_id AND i.pay_run_id = a.pay_run_id
          AND CASE WHEN a.instruction_id IS NULL THEN i.status NOT IN ('ABANDONED', 'CANCELLED')
            ELSE i.id = a.instruction_id END) approved ON true
+     LEFT JOIN LATERAL (
+       SELECT sum(f.executed_payments)::int AS payments, sum(f.executed_minor) AS minor FROM forgotten_instruction f
+       WHERE a.kind = 'UNRECORDED_SUBMIT' AND f.employer_id = a.employer_id AND f.pay_run_id = a.pay_run_id
+         AND f.adopted_at IS NULL AND f.action_id = d.id) executed ON true
      WHERE a.employer_id = $1 AND a.pay_run_id = ANY ($2) AND a.kind = ANY ($3) AND a.resolved_at IS NOT NULL
        AND d.confirmed_at IS NOT NULL AND (a.kind <> 'TOTAL_MISMATCH_AFTER_SUBMIT' OR a.beyond_payments IS NOT NULL)
+       AND (a.kind <> 'TOTALS_UNSEEN' OR a.lacking_minor IS NOT NULL)
        AND CASE a.kind WHEN 'INVARIANT_BREACH' THEN EXISTS (SELECT FROM moved_instruction m
            JOIN instruction i ON i.employer_id = m.employer_id AND i.id = m.instruction_id
            WHERE m.employer_id = a.employer_id AND m.instruction_id = a.subject_id AND i.status IN ('ABANDONED', 'RELEASED'))
            AND EXISTS (SELECT FROM unnest($4::text[]) AS told WHERE strpos(a.happened, told) > 0)
-         WHEN 'UNRECORDED_SUBMIT' THEN EXISTS (SELECT FROM forgotten_instruction f
+           AND NOT EXISTS (SELECT FROM forgotten_instruction f WHERE f.employer_id = a.employer_id
+             AND f.instruction_id = a.subject_id AND f.executed_payments IS NOT NULL)
+         WHEN 'UNRECORDED_SUBMIT' THEN executed.payments IS NOT NULL OR EXISTS (SELECT FROM forgotten_instruction f
            JOIN instruction i ON i.employer_id = f.employer_id AND i.id = f.instruction_id
            WHERE f.employer_id = a.employer_id AND f.pay_run_id = a.pay_run_id AND f.adopted_at IS NULL
              AND f.action_id = d.id AND i.id = a.subject_id AND i.status IN ('ABANDONED', 'RELEASED'))
@@ -145,7 +156,7 @@ interface Decided {
 function leftToTell(rows: readonly Row[]): Decided[] {
   const told = new Map<string, Set<string>>();
   return rows.map((row) => {
-    const question = `${row.kind} ${row.subject_id}`;
+    const question = `${row.kind} ${row.kind === 'UNRECORDED_SUBMIT' ? row.attention_id : row.subject_id}`;
     const later = told.get(question);
     const records = row.records ?? [];
     told.set(question, new Set([...(later ?? []), ...records.map(({ id }) => id)]));

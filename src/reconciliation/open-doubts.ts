@@ -28,7 +28,7 @@ const RESTORED_IS_OPEN = `EXISTS (SELECT FROM attention
  *
  * Four doubts outlast what people decide: that the bank shows of a payment what contradicts its end, or people's word, of
  * which sums count what stood first; that something given up has moved; that something was submitted without being in the record, or may have
- * been until the run that a restore left unclear is resumed, unless all that the bank has of it was taken back; and a
+ * been until the run that a restore left unclear is resumed, unless all that the bank has of it was taken back or counted; and a
  * payment that the bank goes on to show otherwise than it was sent, unless they have its word that it is not paid.
  */
 export async function openDoubts(
@@ -60,7 +60,7 @@ export async function openDoubts(
        WHERE m.employer_id = $1 AND i.pay_run_id = ANY ($2)
        UNION ALL
        SELECT pay_run_id, 'UNRECORDED_SUBMIT' FROM forgotten_instruction
-       WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND adopted_at IS NULL
+       WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND adopted_at IS NULL AND executed_payments IS NULL
        UNION ALL
        SELECT id, 'UNRECORDED_SUBMIT' FROM pay_run
        WHERE employer_id = $1 AND id = ANY ($2) AND stopped_reason = $4

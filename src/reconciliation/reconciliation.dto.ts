@@ -39,7 +39,7 @@ const acknowledged = counted.extend({
   meaning: z.string(),
 });
 const ACKNOWLEDGED =
-  'What moved besides the rows, as two people decided it; the amount is what the bank showed of it, or was approved of an instruction that moved.';
+  'What moved besides the rows, as two people decided it; the amount is what the bank showed of it, what its account lacked, or what was approved of an instruction that moved.';
 const linkedRuns = z.array(counted.extend({ payRunId: z.string() }));
 const differenceCodes = Object.keys(ROW_DIFFERENCES) as [RowDifference, ...RowDifference[]];
 

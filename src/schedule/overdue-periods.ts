@@ -114,20 +114,21 @@ export class OverduePeriods {
     schedule: PaySchedule,
     periods: readonly SchedulePeriod[],
   ): Promise<ReadonlySet<Period>> {
-    const due = schedule.active ? periods.filter(({ submitAt }) => submitAt <= this.clock.now()) : [];
-    const bound = due.flatMap(({ payRunId }) => payRunId ?? []);
-    const rows = await tx.query<{ id: string }>(
-      `SELECT r.id FROM pay_run r WHERE r.employer_id = $1 AND ${UNAPPROVED} AND r.id = ANY ($5)`,
-      [tx.employerId, this.clock.now(), WAITING, AMENDED, bound],
+    if (!schedule.active) return new Set();
+    const now = this.clock.now();
+    const bound = periods.flatMap(({ payRunId }) => payRunId ?? []);
+    const waiting = await tx.query<{ period: Period }>(
+      `SELECT p.period FROM schedule_period p JOIN pay_run r ON r.employer_id = p.employer_id AND r.id = p.pay_run_id
+       WHERE p.employer_id = $1 AND p.schedule_id = $6 AND r.id = ANY ($5) AND coalesce(r.submit_at, p.submit_at) <= $2
+         AND (${UNAPPROVED} OR r.status = 'CANCELLING')`,
+      [tx.employerId, now, WAITING, AMENDED, bound, schedule.id],
     );
-    const unapproved = new Set(rows.map(({ id }) => id));
-    const empty = due.filter(({ payRunId }) => payRunId === null).map(({ period }) => period);
+    const due = periods.filter(({ payRunId, submitAt }) => payRunId === null && submitAt <= now);
     const unpaid = await tx.query<{ period: Period }>(
       `SELECT p.period FROM unnest($3::text[]) AS p (period)
        JOIN pay_schedule s ON s.employer_id = $1 AND s.id = $2 WHERE NOT ${PAID_OTHERWISE}`,
-      [tx.employerId, schedule.id, empty],
+      [tx.employerId, schedule.id, due.map(({ period }) => period)],
     );
-    const waiting = due.filter(({ payRunId }) => payRunId !== null && unapproved.has(payRunId));
     return new Set([...unpaid, ...waiting].map(({ period }) => period));
   }
 
@@ -155,7 +156,7 @@ export class OverduePeriods {
          WHERE p.employer_id = $1 AND p.pay_run_id = r.id LIMIT 1) month ON true
        CROSS JOIN LATERAL (SELECT coalesce(max(v.created_at), r.created_at) AS made FROM pay_run_version v
          WHERE v.employer_id = $1 AND v.pay_run_id = r.id) version
-       CROSS JOIN LATERAL (SELECT coalesce(month.submit_at, r.submit_at) AS planned,
+       CROSS JOIN LATERAL (SELECT coalesce(r.submit_at, month.submit_at) AS planned,
          r.execution_date::timestamp AT TIME ZONE $6 AS day,
          (r.execution_date + $5::time) AT TIME ZONE $6 AS cut_off) opens
        CROSS JOIN LATERAL (SELECT CASE WHEN opens.planned > version.made THEN opens.planned

@@ -10,8 +10,10 @@ import { queryByHash } from '../database/by-hash';
 import { BackgroundDatabase } from '../database/background-database';
 import type { EmployerTransaction } from '../database/database';
 import { Claim, fence } from '../database/leases';
+import { words } from '../database/words';
 import { lackOf, lacksDeclared, PaidByInstruction, paidAgain } from '../domain/balance';
 import { NEVER_DEBITED } from '../domain/bank-status';
+import { INSTRUCTION_PARKED } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
 import { Attention } from '../pay-run/attention.entity';
 import { clear, raiseUndecided } from '../pay-run/attention.store';
@@ -80,7 +82,7 @@ export class BalanceLook {
     const again = isOwn ? taken : [];
     const isLast = look !== 'daily' && isShown && (isKnown || isEven || look === 'over');
     if (again.length === 0 && (look === 'repeated' || !(isLast || isEven || mayComeBack))) return false;
-    if (mayComeBack && !this.shouldBeBack(run, paid)) return false;
+    if (mayComeBack && !(this.shouldBeBack(run, paid) && asksItself(run, paid, lackMinor))) return false;
     await this.database.inEmployer(claim.employerId, async (tx) => {
       const now = await lockRun(tx, run.id);
       await lockInstruction(tx, instruction.id);
@@ -119,10 +121,8 @@ export class BalanceLook {
 
   /** Two banking days after its date, and after the last payment ended whose money may come back. */
   private shouldBeBack(run: PayRun, paid: readonly TakenByInstruction[]): boolean {
-    const givers = paid.filter((one) => one.unpaidMinor + one.returnedMinor + one.unpaidChargesMinor > 0n);
-    return (
-      this.lateness.isOverdue(run) && givers.every((one) => this.lateness.isReturnOverdue(one.lastEndAt))
-    );
+    const isBack = (one: TakenByInstruction) => this.lateness.isReturnOverdue(one.lastEndAt);
+    return this.lateness.isOverdue(run) && paid.filter(mayGiveBack).every(isBack);
   }
 
   /** Whether another employer has paid from the account since: nobody who compares for this one may know what. */
@@ -147,6 +147,23 @@ export class BalanceLook {
       throw error;
     }
   }
+}
+
+/** Whether money of its payments may not have come back. */
+function mayGiveBack({ unpaidMinor, returnedMinor, unpaidChargesMinor }: TakenByInstruction): boolean {
+  return unpaidMinor + returnedMinor + unpaidChargesMinor > 0n;
+}
+
+/**
+ * Whether what an account lacks is a question of the run: not where only others have payments whose money may not have come
+ * back, and one of these is yet to ask, or told of as much. One that began later does not see what was lost before.
+ */
+function asksItself(run: PayRun, paid: readonly TakenByInstruction[], lackMinor: bigint): boolean {
+  const isOwn = (one: TakenByInstruction) => one.payRunId === run.id;
+  if (paid.some((one) => isOwn(one) && (mayGiveBack(one) || one.voidMinor > 0n))) return true;
+  const tells = ({ isLookedAt, toldMinor }: TakenByInstruction) =>
+    isLookedAt && (toldMinor === undefined || lackMinor <= toldMinor);
+  return !paid.some((one) => mayGiveBack(one) && tells(one));
 }
 
 /** What clears the question. */
@@ -174,6 +191,7 @@ function tellOfNotComeBack(tx: EmployerTransaction, run: PayRun, lackMinor: bigi
     askBank:
       'Did the money of our payments that ended unpaid or were returned come back to the account, all of it, was any customer instruction of ours executed twice, or one that you said was not executed, and what else was booked since?',
     amountMinor: lackMinor,
+    lackingMinor: lackMinor,
   });
 }
 
@@ -190,6 +208,9 @@ async function isAsked({ employerId, manager }: EmployerTransaction, run: PayRun
 const FROM_ACCOUNT = `r.account_id = ANY (ARRAY(
   SELECT a.id FROM employer_account a WHERE a.employer_id = $1 AND a.bank_account_id = $2))`;
 
+/** In which the bank may execute an instruction: one whose submit it refused too, until people decide what happened. */
+const UNDER_WAY = words(['SUBMIT_INTENT', ...INSTRUCTION_PARKED, 'SUBMITTED']);
+
 interface Comparison extends Followed {
   /** What ended before that is in the balance from which the loss is counted. */
   shownFrom: Date;
@@ -202,6 +223,10 @@ interface TakenByInstruction extends PaidByInstruction {
   unpaidChargesMinor: bigint;
   /** When it ended, or the last of its payments came back; of what people declared not executed, when it was sent. */
   lastEndAt: Date;
+  /** Whether the balance is looked at over its run, too. */
+  isLookedAt: boolean;
+  /** The most that its run was asked about as lacking; undefined where it was not. */
+  toldMinor: bigint | undefined;
 }
 
 interface Taken {
@@ -243,8 +268,8 @@ async function takenSince(
   const [beside] = await tx.query(
     `SELECT FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id
      WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND CASE WHEN r.id = $3
-         THEN o.status IN ('VERIFIED', 'SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMITTED') OR (o.closed_at, o.id) > (coalesce($4::timestamptz, '-infinity'), $5)
-         ELSE o.status IN ('SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMITTED')
+         THEN o.status IN ('VERIFIED', ${UNDER_WAY}) OR (o.closed_at, o.id) > (coalesce($4::timestamptz, '-infinity'), $5)
+         ELSE o.status IN (${UNDER_WAY})
            OR o.closed_at >= $7 AND coalesce(o.submitted_at, '-infinity') < $6 END
      LIMIT 1`,
     [
@@ -268,11 +293,13 @@ async function takenSince(
       payments: number;
       is_known: boolean;
       last_end_at: Date;
+      is_looked_at: boolean;
+      told_minor: string | null;
     }
   >(
     tx,
     `WITH took AS MATERIALIZED (
-       SELECT o.id, o.pay_run_id, o.status = 'VOID' AS is_void, coalesce(o.closed_at, s.attempted_at) AS ended_at,
+       SELECT o.id, o.pay_run_id, r.balance_before_minor IS NOT NULL AS is_looked_at, o.status = 'VOID' AS is_void, coalesce(o.closed_at, s.attempted_at) AS ended_at,
          o.status = 'VOID'
            OR coalesce(o.payments_read_at >= o.closed_at + make_interval(secs => $6::float8 / 1000), false) AS is_known
        FROM pay_run r
@@ -285,6 +312,9 @@ async function takenSince(
      SELECT b.instruction_id AS id, (SELECT bool_and(is_known) FROM took) AS is_known,
        (SELECT pay_run_id FROM took WHERE took.id = b.instruction_id),
        (SELECT is_void FROM took WHERE took.id = b.instruction_id),
+       (SELECT is_looked_at FROM took WHERE took.id = b.instruction_id),
+       (SELECT max(a.lacking_minor) FROM took JOIN attention a ON a.employer_id = $1 AND a.subject_id = took.pay_run_id
+          AND a.kind = 'TOTALS_UNSEEN' WHERE took.id = b.instruction_id) AS told_minor,
        greatest((SELECT ended_at FROM took WHERE took.id = b.instruction_id), max(p.returned_at)) AS last_end_at,
        count(*) FILTER (WHERE p.status = 'SETTLED')::int AS payments,
        coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS amount_minor,
@@ -312,6 +342,8 @@ async function takenSince(
     unpaidMinor: row.is_void ? 0n : BigInt(row.unpaid_minor),
     voidMinor: row.is_void ? BigInt(row.all_minor) : 0n,
     unpaidChargesMinor: BigInt(row.unpaid_charges_minor),
+    isLookedAt: row.is_looked_at,
+    toldMinor: row.told_minor === null ? undefined : BigInt(row.told_minor),
   }));
   return { paid, isKnown: rows.every((row) => row.is_known) };
 }

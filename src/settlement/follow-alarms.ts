@@ -1,4 +1,3 @@
-import { type NotAllowed, NoReadAllowed } from '../bank/errors';
 import type { BankPayment } from '../bank/records';
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
@@ -6,7 +5,6 @@ import { firstFew, MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { maskIban } from '../domain/iban';
 import { formatMoney, isSummed, sumMinor } from '../domain/money';
 import { foldIban } from '../domain/party';
-import type { EmployerAccount } from '../employer/employer.entity';
 import {
   aboutInstruction,
   type Alarm,
@@ -16,12 +14,9 @@ import {
   raiseNaming,
   raiseUndecided,
 } from '../pay-run/attention.store';
-import { NOTHING_TO_ASK } from '../pay-run/attention-words';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { readingsOf } from '../pay-run/match';
 import { namesOf as isNamedBy, readMessageId } from '../pay-run/message-id';
-import { PayRun } from '../pay-run/pay-run.entity';
-import { named } from '../pay-run/stop-successors';
 import { stopRunUnlessDecided, stopUnlessDecided } from '../pay-run/stop';
 import { FollowedPayment } from './follow-plan';
 import { unseenOf } from './status-alarms';
@@ -191,109 +186,6 @@ export function tellOfUnseenTotals(
 const SHOWN_ONCE =
   'Every payment that was sent is settled or has failed, once each, and the bank showed their count and sum once, at the submit. No read shows them since, nor which instruction its payments belong to: one that joined it after the submit would not be seen.';
 
-const HIDDEN = 'The bank refuses to show instructions of this run that have ended';
-
-const UNASKED = 'Instructions of this run that have ended are not read any more';
-
-type Asked = Pick<Alarm, 'happened' | 'askBank'>;
-
-/** What is told where the bank was not asked: it may show them, and a detached account cannot be probed again. */
-function unasked({ detachedAt }: EmployerAccount, refusal: NoReadAllowed): Asked {
-  if (detachedAt === null) return { happened: `${UNASKED}: ${refusal.message}.`, askBank: NOTHING_TO_ASK };
-  return {
-    happened: `${UNASKED}: when their account was last probed, no read of its payments was found to be allowed, and it is detached since, so that no probe can find another.`,
-    askBank:
-      'Did anything move of our instructions from account {ref} since they ended, and does money of them come back? We do not read them any more.',
-  };
-}
-
-/**
- * What ended is not shown any more, or not asked for: told once for its run, and no reason to stop what others are paid by.
- */
-export async function tellOfHidden(
-  tx: EmployerTransaction,
-  run: PayRun,
-  account: EmployerAccount,
-  refusal: NotAllowed,
-): Promise<void> {
-  const isAsked = !(refusal instanceof NoReadAllowed);
-  const asked = isAsked
-    ? {
-        happened: `${HIDDEN}: ${refusal.message}.`,
-        askBank: 'Why are instructions of ours not shown any more, and did anything of them move since?',
-      }
-    : unasked(account, refusal);
-  const told = isAsked ? HIDDEN : asked.happened;
-  if (await isToldOf(tx, run, told)) return;
-  const alarm = {
-    kind: 'ROW_UNSEEN',
-    ...aboutEnded(run),
-    bankReference: account.bankAccountId,
-    ...asked,
-  } as const;
-  const open = (await openText(tx, alarm)) ?? '';
-  const isOther = [HIDDEN, UNASKED].some((words) => open.startsWith(words));
-  await raiseNaming(tx, alarm, isOther ? [told] : [], 'over');
-}
-
-/**
- * Whether people were told so since ended instructions of the run are missing: what they decided stands for that long, and
- * is asked anew should they be missing again.
- */
-async function isToldOf(tx: EmployerTransaction, run: PayRun, happened: string): Promise<boolean> {
-  const told = await tx.query(
-    `SELECT FROM attention a WHERE a.employer_id = $1 AND a.kind = 'ROW_UNSEEN' AND a.subject_id = $2
-       AND starts_with(a.happened, $3) AND (a.resolved_at IS NULL OR a.resolved_at >= (
-           SELECT min(l.missing_since) FROM lease l
-           JOIN instruction i ON i.employer_id = l.employer_id AND i.id = l.subject_id
-           WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND l.kind = 'FOLLOW' AND l.missing = $4)
-         AND EXISTS (SELECT FROM attention_action d
-           WHERE d.employer_id = a.employer_id AND d.attention_id = a.id AND d.confirmed_at IS NOT NULL))
-     LIMIT 1`,
-    [tx.employerId, run.id, happened, ENDED],
-  );
-  return told.length > 0;
-}
-
-/** Of a run whose ended instructions nobody sees. */
-function aboutEnded(run: PayRun) {
-  return {
-    subjectId: run.id,
-    payRunId: run.id,
-    certain:
-      'Nothing more is sent for them. While the bank does not show them, nobody sees whether money of them moves or comes back.',
-    payments: run.rowCount,
-    amountMinor: run.totalMinor,
-  };
-}
-
-/** What a lease lacks whose ended instruction could not be read. */
-export const ENDED = 'ENDED';
-
-const UNREAD = 'Instructions of this run that have ended could not be read in full for a day';
-
-/**
- * What ended cannot be read, for whatever reason: asked once for its run, naming one instruction, however many are not,
- * and stops nobody.
- */
-export async function tellOfUnread(
-  tx: EmployerTransaction,
-  run: PayRun,
-  { bankInstructionId }: Pick<Instruction, 'bankInstructionId'>,
-  failure: Pick<Error, 'message'>,
-): Promise<void> {
-  if (await isToldOf(tx, run, UNREAD)) return;
-  const alarm = {
-    kind: 'ROW_UNSEEN',
-    ...aboutEnded(run),
-    bankReference: bankInstructionId,
-    happened: `${UNREAD}, such as ${named(bankInstructionId)}: ${failure.message}.`,
-    askBank:
-      'Why can instructions of ours, such as customer instruction {ref}, not be read any more in full, and did anything of them move since?',
-  } as const;
-  await raiseNaming(tx, alarm, [UNREAD], 'over');
-}
-
 /** Payments named where the bank does not show them; of more their number is told. */
 const MISSING_NAMED = 10;
 
@@ -304,27 +196,6 @@ export function wordsOfMissing(bankIds: readonly string[], rows: number): string
     MISSING_NAMED,
   );
   return `${bankIds.length} of ${rows} payments of it are not shown (${ids})`;
-}
-
-/**
- * Closes what `tellOfHidden` and `tellOfUnread` asked once every ended instruction of the run could be read again.
- * @param instructionId which of them was read now
- */
-export async function nowRead(tx: EmployerTransaction, run: PayRun, instructionId: string): Promise<void> {
-  // One sweep answers several at once: who comes second sees that the first can be read.
-  await tx.query(
-    `SELECT FROM attention WHERE employer_id = $1 AND kind = 'ROW_UNSEEN' AND subject_id = $2 AND resolved_at IS NULL
-     FOR NO KEY UPDATE`,
-    [tx.employerId, run.id],
-  );
-  await tx.query(
-    `UPDATE attention SET resolved_at = clock_timestamp(), resolution = 'the bank could be read again'
-     WHERE employer_id = $1 AND kind = 'ROW_UNSEEN' AND subject_id = $2 AND resolved_at IS NULL
-       AND EXISTS (SELECT FROM unnest($3::text[]) AS told WHERE starts_with(happened, told)) AND NOT EXISTS (
-         SELECT FROM lease l JOIN instruction i ON i.employer_id = l.employer_id AND i.id = l.subject_id
-         WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND i.id <> $5 AND l.kind = 'FOLLOW' AND l.missing = $4)`,
-    [tx.employerId, run.id, [UNREAD, HIDDEN, UNASKED], ENDED, instructionId],
-  );
 }
 
 const NOT_FINAL = ' not final two banking days after the execution date.';

@@ -29,7 +29,8 @@ import type { PayRun } from '../pay-run/pay-run.entity';
 import { raiseNotFollowed } from '../pay-run/waits-for-account';
 import { accessRefused, hiddenFromUs } from '../pay-run/refused-access';
 import { BalanceLook } from './balance-look';
-import { ENDED, nowRead, tellOfHidden, tellOfUnread, wordsOfMissing } from './follow-alarms';
+import { ENDED, nowRead, tellOfHidden, tellOfUnread } from './ended-unread';
+import { wordsOfMissing } from './follow-alarms';
 import { contradictedForMs } from './follow.store';
 import { Followed, loadFollowed } from './followed';
 import { Follower, type Step } from './follower';
@@ -279,7 +280,7 @@ export class FollowService {
     followed: Followed,
     error: BankClientError,
   ): Promise<void> {
-    const { instruction, planned, run, account } = followed;
+    const { instruction, planned, run } = followed;
     if (isAnswerUnusable(error)) {
       // With its status: what was decided while it was open does not hide a drift once it has ended.
       const happened = `${error.message}, read while the instruction was ${instruction.status}.`;
@@ -294,7 +295,7 @@ export class FollowService {
     if (error instanceof NotAllowed) {
       if (hasEnded(instruction)) {
         missingForMs(tx, claim, ENDED);
-        await tellOfHidden(tx, run, account, error);
+        await tellOfHidden(tx, followed, error);
       } else await hiddenFromUs(tx, run, instruction, error.message);
     } else if (isAccessRefused(error)) {
       const happened = `The bank refused to show what became of submitted payments: ${error.message}.`;
@@ -308,10 +309,10 @@ export class FollowService {
   private async tellOfMissing(
     tx: EmployerTransaction,
     claim: Claim,
-    { run, instruction }: Followed,
+    followed: Followed,
     failure: Pick<Error, 'message'>,
   ): Promise<void> {
-    if (missingForMs(tx, claim, ENDED) >= DAY_MS) await tellOfUnread(tx, run, instruction, failure);
+    if (missingForMs(tx, claim, ENDED) >= DAY_MS) await tellOfUnread(tx, followed, failure);
   }
 
   /**

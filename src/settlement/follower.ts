@@ -26,7 +26,6 @@ import { namesOf } from '../pay-run/message-id';
 import type { PayRun } from '../pay-run/pay-run.entity';
 import { instructionsReplacedIn } from '../pay-run/replaced.store';
 import {
-  ENDED,
   tellOfDifference,
   tellOfEntries,
   tellOfForeign,
@@ -34,6 +33,7 @@ import {
   tellOfUnseenTotals,
 } from './follow-alarms';
 import { tellOfEnded, tellOfGone } from './ended-by-bank';
+import { ENDED } from './ended-unread';
 import {
   advanced,
   FollowedPayment,

@@ -1,9 +1,12 @@
 import type { BankInstruction, BankPayment } from '../bank/records';
 import type { EmployerTransaction } from '../database/database';
 import { isOtherDate } from '../domain/shown-date';
-import { aboutInstruction, type Alarm, raiseUndecided } from '../pay-run/attention.store';
+import type { Attention } from '../pay-run/attention.entity';
+import { aboutInstruction, type Alarm, isDecided, raise, raiseAnew } from '../pay-run/attention.store';
+import { ATTENTION_WORDS } from '../pay-run/attention-words';
 import type { Instruction } from '../pay-run/instruction.entity';
 import { rowsById } from '../pay-run/match';
+import type { PayRun } from '../pay-run/pay-run.entity';
 import type { FollowedPayment } from './follow-plan';
 import type { Followed } from './followed';
 
@@ -16,7 +19,8 @@ interface Shown {
 
 /**
  * What the bank executes on another day than was approved is told once of a run: it may do so with all its instructions.
- * Nothing is stopped for it, and no sum is in doubt. Of payments only an earlier day is told: they may take longer.
+ * Where it does so otherwise with another of them, that joins what is asked. Nothing is stopped for it, and no sum is in
+ * doubt. Of payments only an earlier day is told: they may take longer.
  */
 export async function tellOfDates(
   tx: EmployerTransaction,
@@ -25,18 +29,55 @@ export async function tellOfDates(
 ): Promise<void> {
   const differs = differenceOf(read, run.executionDate);
   if (differs === undefined) return;
+  const sent = { ...SENT_AS_APPROVED, ...differs };
+  const words = (await isTakenOver(tx, instruction)) ? { ...differs, ...TAKEN_OVER } : sent;
   const about = { ...aboutInstruction(instruction, planned), subjectId: run.id };
-  const words = (await isTakenOver(tx, instruction)) ? TAKEN_OVER : differs;
-  await raiseUndecided(tx, { kind: 'DATE_DIFFERS', ...about, ...differs, ...words });
+  const alarm = { kind: 'DATE_DIFFERS', ...about, ...words } as const;
+  const open = await openAbout(tx, run);
+  if (open && (open.happened.includes(alarm.happened) || open.happened.length > LONGEST)) return;
+  // Of how many payments it was decided is no matter: it is one day for all of them.
+  if (await isDecided(tx, { ...alarm, payments: 0 }, [alarm.happened])) return;
+  if (open === undefined) return raise(tx, alarm);
+  const ofSeveral = { instructionId: undefined, payments: run.rowCount, amountMinor: run.totalMinor };
+  await raiseAnew(tx, { ...alarm, ...together(open, alarm), ...ofSeveral });
+}
+
+type Told = Pick<Attention, 'happened' | 'certain' | 'askBank'>;
+
+/** All that is asked of a run, each once. */
+function together(open: Told, more: Told & Pick<Alarm, 'bankReference'>): Told {
+  const askBank = more.askBank.replaceAll('{ref}', String(more.bankReference));
+  return {
+    happened: `${open.happened} ${more.happened}`,
+    certain: open.certain === more.certain ? open.certain : SOME_TAKEN_OVER,
+    askBank: open.askBank.includes(askBank) ? open.askBank : `${open.askBank} ${askBank}`,
+  };
+}
+
+/** As long as what is asked may grow, in characters: who has read of so many days asks the bank about all. */
+const LONGEST = 4_000;
+
+async function openAbout(tx: EmployerTransaction, { id }: Pick<PayRun, 'id'>): Promise<Told | undefined> {
+  const [open] = await tx.query<Told>(
+    `SELECT happened, certain, ask_bank AS "askBank" FROM attention
+     WHERE employer_id = $1 AND kind = 'DATE_DIFFERS' AND subject_id = $2 AND resolved_at IS NULL`,
+    [tx.employerId, id],
+  );
+  return open;
 }
 
 const WHEN_PAID = 'On which day is our account debited, and on which is each payee paid?';
+
+const SENT_AS_APPROVED = ATTENTION_WORDS.DATE_DIFFERS;
 
 const TAKEN_OVER = {
   certain:
     'Its submit was not in the record, and was taken over as the bank shows it: with which date it was submitted is not known. It is never sent again, and nothing is held back.',
   askBank: `With which execution date was customer instruction {ref} submitted, and by whom? ${WHEN_PAID}`,
 };
+
+const SOME_TAKEN_OVER =
+  'Some were submitted once, with the date that was approved. The submit of others was not in the record, and was taken over as the bank shows it: with which date those were submitted is not known. None is ever sent again, and nothing is held back.';
 
 /** Whether somebody else submitted it, or a restored database had forgotten that it was. */
 async function isTakenOver(

@@ -213,9 +213,17 @@ export class Abandonment {
     });
   }
 
-  /** Stops the employer: the bank refuses our access, and going on would only make noise. */
-  async park(tx: EmployerTransaction, work: Work, happened: string): Promise<void> {
-    await accessRefused(tx, work.run, work.instruction, happened);
+  /**
+   * Stops the employer: the bank refuses our access, and going on would only make noise.
+   * @param forbidden payments that it may be that it forbids, and not our access
+   */
+  async park(
+    tx: EmployerTransaction,
+    work: Work,
+    happened: string,
+    forbidden?: readonly string[],
+  ): Promise<void> {
+    await accessRefused(tx, work.run, work.instruction, happened, forbidden);
   }
 }
 

@@ -52,7 +52,9 @@ const attention = z.object({
   lacking: z
     .string()
     .nullable()
-    .describe(`Of LOW_BALANCE: what the account falls short by. ${ofWhomMaySeePayments}`),
+    .describe(
+      `Of LOW_BALANCE, and of TOTALS_UNSEEN about the balance: what the account falls short by. ${ofWhomMaySeePayments}`,
+    ),
   beyond: z
     .object({ payments: z.int(), amount: z.string() })
     .nullable()

@@ -15,16 +15,17 @@ import { PersonalData } from '../database/personal-data';
 import { isPastSubmit } from '../domain/bank-status';
 import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { AttentionKind, NOT_OPENED, UNPAID_IN_MID_RUN } from '../pay-run/attention-words';
-import { BankPaymentRow, Instruction } from '../pay-run/instruction.entity';
+import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { closeOpenAdds } from '../pay-run/open-adds';
 import { movePaymentSet } from '../pay-run/payment.store';
-import { isAccessResumed } from '../pay-run/refused-access';
+import { forbiddenBefore } from '../pay-run/refused-access';
 import { Abandonment } from './abandonment';
 import { AddResult, recordRefused } from './add-record';
 import { Adder, BUILD_TURNS } from './adder';
 import { finishCall, saidIn, whyOf } from './call-record';
 import { afterBuildAnswer, AfterRefusal } from './decision';
+import { afterTurns, Known, Turn } from './forbidden-adds';
 import { gentlenessFor } from './gentleness';
 import { initiateOf, referenceOf } from './prepared-calls';
 import {
@@ -42,17 +43,16 @@ import { waitingAfter } from './waits-for';
 
 const REFUSALS_TO_INITIATE: readonly AttentionKind[] = ['REBUILD_LIMIT', 'INITIATE_REFUSED'];
 
-/** After so many turns in which some are forbidden and none is taken it is our access that is refused. */
-const MOST_FRUITLESS = 5;
-
-/** So many at most are payments that are refused where none that was sent after them is taken; where more are, our access is. */
-const MOST_AT_THE_END = 4;
-
 /** What a bank that stays down costs at most: an empty instruction each five minutes. */
 const LONGEST_PAUSE_MS = 300_000;
 
 /** That an id of the bank is that of one instruction, of whatever employer. */
 const ONE_INSTRUCTION = 'instruction_bank_instruction_id_key';
+
+/** An answer to which nothing more was taken; with the payments it forbids, where it is open whether it is our access. */
+interface Refusal extends AddResult {
+  forbidden?: readonly string[];
+}
 
 interface InitiateCall {
   callId: string;
@@ -187,82 +187,79 @@ export class Builder {
     );
     const unknownMs = this.config.BANK_LAG_BOUND_MS - openedAgoMs;
     if (step > 0 && unknownMs > 0) return Math.ceil(unknownMs);
-    const refusal = await this.addTaken(claim, work, open, step);
-    if (refusal === undefined || refusal.outcome.kind !== 'no') return undefined;
+    const tookSome = rows.some((row) => row.addOutcome === 'ADDED');
+    const refusal = await this.addTaken(claim, work, open, { gentleness: step, tookSome });
+    if (refusal === undefined) return undefined;
     const { outcome } = refusal;
     const left = (await this.answersTo(claim, work, open)).filter((row) => row.addOutcome === null);
     const path = PATHS.addPaymentTransaction(work.instruction.bankInstructionId ?? '');
     const end = await this.database.inEmployer(claim.employerId, (tx) =>
-      this.pauseAfter(tx, claim, work, afterBuildAnswer(outcome), { path, outcome }),
+      this.pauseAfter(tx, claim, work, afterBuildAnswer(outcome), {
+        path,
+        outcome,
+        forbidden: refusal.forbidden,
+      }),
     );
     // What took others of them is reached, be it slowly.
     return typeof end === 'object' && left.length < open.length ? end.inMs : end;
   }
 
   /**
-   * Adds rows. What is forbidden while other adds of the instruction are taken is the payment, not our access: the others
-   * are added, and it is refused. Where from some add on all are forbidden, and they are more than a few, it is our access,
-   * until two people have had the instruction go on.
+   * Adds rows, turn after turn while some are forbidden, until that shows whether the bank refuses our access, or payments:
+   * those are recorded as refused.
    * @returns the answer to which nothing more was taken; undefined where there was none
    */
   private async addTaken(
     claim: Claim,
     work: Work,
     open: readonly PayableRow[],
-    gentleness: number,
-  ): Promise<AddResult | undefined> {
-    const forbidden = new Map<number, AddResult>();
-    let left = [...open];
-    let fruitless = 0;
-    let atTheEnd = 0;
-    let tookMore = false;
-    while (left.length > 0) {
-      const refusals = await this.adder.add(claim, work, left, gentleness);
+    { gentleness, tookSome }: { gentleness: number; tookSome: boolean },
+  ): Promise<Refusal | undefined> {
+    const forbidden = new Map<string, AddResult>();
+    const turns: Turn[] = [];
+    let known: Known | undefined;
+    for (let sent = open; sent.length > 0;) {
+      const refusals = await this.adder.add(claim, work, sent, gentleness);
       const other = refusals.find((one) => !isForbidden(one));
       if (other !== undefined) return other;
-      const before = forbidden.size;
-      for (const one of refusals) forbidden.set(one.row.rowNo, one);
+      for (const one of refusals) forbidden.set(one.row.paymentId, one);
       if (forbidden.size === 0) return undefined;
-      const sent = await this.answersTo(claim, work, left);
-      const lastTaken = sent.findLastIndex((row) => row.addOutcome === 'ADDED');
-      const after = sent.slice(lastTaken + 1).filter(({ rowNo }) => forbidden.has(rowNo)).length;
-      atTheEnd = lastTaken === -1 ? atTheEnd + after : after;
-      tookMore ||= before > 0 && lastTaken !== -1;
-      const tried = left.length;
-      left = sent.filter((row) => row.addOutcome === null && !forbidden.has(row.rowNo));
-      if (refusals.length === 0) break;
-      fruitless = tried - left.length > refusals.length ? 0 : fruitless + 1;
-      if (fruitless === MOST_FRUITLESS && left.length > 0) return refusals[0];
-      // What is forbidden may lie together: the next are tried from the other end.
-      if (fruitless > 0) left.reverse();
+      const answered = await this.answersTo(claim, work, open);
+      const left = new Map(
+        answered.flatMap((row) => (row.addOutcome === null ? [[row.paymentId, row]] : [])),
+      );
+      // The process is to end: what is left will tell whose the refusals are.
+      if (refusals.length === 0 && sent.some(({ paymentId }) => left.has(paymentId))) return undefined;
+      if (left.size === 0) return undefined;
+      turns.push(turnOf(sent, answered, refusals));
+      known ??= { tookSome, ...(await this.saidOfAccess(work, open)) };
+      const next = afterTurns([...left.keys()], turns, known);
+      const results = next.payments.flatMap((one) => forbidden.get(one) ?? []);
+      if (next.kind === 'payments') await this.refuse(claim, work, results);
+      if (next.kind === 'access' && results[0]) return { ...results[0], forbidden: next.payments };
+      sent = next.kind === 'add' ? next.payments.flatMap((one) => left.get(one) ?? []) : [];
     }
-    const [first] = forbidden.values();
-    // The process is to end: what is left will tell whose the refusals are.
-    if (first === undefined || left.length > 0) return undefined;
-    if (atTheEnd > MOST_AT_THE_END && !tookMore && !(await this.isResumed(work))) return first;
-    return (await this.refuse(claim, work, [...forbidden.values()])) ? undefined : first;
+    return undefined;
   }
 
-  /** Whether two people let it go on after our access was refused: what is forbidden still, are its payments. */
-  private isResumed({ instruction }: Work): Promise<boolean> {
-    return this.database.inEmployer(instruction.employerId, (tx) => isAccessResumed(tx, instruction));
+  private saidOfAccess({ instruction }: Work, rows: readonly PayableRow[]): Promise<Omit<Known, 'tookSome'>> {
+    return this.database.inEmployer(instruction.employerId, (tx) =>
+      forbiddenBefore(
+        tx,
+        instruction,
+        rows.map(({ paymentId }) => paymentId),
+      ),
+    );
   }
 
   private answersTo(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<PayableRow[]> {
     return this.database.inEmployer(claim.employerId, (tx) => withAnswers(tx, work.instruction, rows));
   }
 
-  /** Records what is forbidden as refused. @returns whether it could: anything else of the instruction was taken */
-  private refuse(claim: Claim, work: Work, forbidden: readonly AddResult[]): Promise<boolean> {
+  private refuse(claim: Claim, work: Work, forbidden: readonly AddResult[]): Promise<void> {
     return this.database.inEmployer(claim.employerId, async (tx) => {
       await assertUnchanged(tx, claim, work);
-      const taken = await tx.manager.existsBy(BankPaymentRow, {
-        employerId: claim.employerId,
-        instructionId: work.instruction.id,
-        addOutcome: 'ADDED',
-      });
-      if (taken) await recordRefused(tx, work, forbidden);
-      return taken;
+      await recordRefused(tx, work, forbidden);
     });
   }
 
@@ -281,7 +278,7 @@ export class Builder {
     claim: Claim,
     work: Work,
     next: AfterRefusal,
-    { path, outcome }: { path: string; outcome: Outcome<unknown> },
+    { path, outcome, forbidden }: { path: string; outcome: Outcome<unknown>; forbidden?: readonly string[] },
   ): Promise<StepEnd> {
     switch (next.kind) {
       case 'doubt':
@@ -296,7 +293,10 @@ export class Builder {
         await this.abandonment.park(
           tx,
           work,
-          `The bank refused our access while building: ${whyOf(outcome)}.`,
+          forbidden === undefined
+            ? `The bank refused our access while building: ${whyOf(outcome)}.`
+            : `The bank forbids payments to be added while building, and took none after them: ${whyOf(outcome)}.`,
+          forbidden,
         );
         return 'never';
     }
@@ -386,6 +386,19 @@ async function raiseRefused(
     bankWords: saidIn(outcome),
   });
   return true;
+}
+
+function turnOf(
+  sent: readonly PayableRow[],
+  answered: readonly PayableRow[],
+  refusals: readonly AddResult[],
+): Turn {
+  const rows = new Set(sent.map(({ paymentId }) => paymentId));
+  const taken = answered.filter(({ paymentId, addOutcome }) => addOutcome === 'ADDED' && rows.has(paymentId));
+  return {
+    taken: taken.map(({ paymentId }) => paymentId),
+    forbidden: refusals.map(({ row }) => row.paymentId),
+  };
 }
 
 function isForbidden({ outcome }: AddResult): boolean {

@@ -10,6 +10,7 @@ import { PersonalData } from '../database/personal-data';
 import { isPastSubmit } from '../domain/bank-status';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { sendingCloses } from '../domain/send-window';
+import { isUnitConfirmed, OTHER_UNIT } from '../employer/readiness';
 import { aboutInstruction, clear, clearAttempt, raise } from '../pay-run/attention.store';
 import { ATTENTION_WORDS, type AttentionKind } from '../pay-run/attention-words';
 import {
@@ -103,7 +104,9 @@ export class CutOff {
     );
     const reading = await this.readUnlessLate(work, rows);
     if (reading.kind === 'moved') return this.moved(claim, work, reading.bankStatus);
-    return this.expire(claim, work, reading);
+    // How it differs would be told of amounts that are read in another unit than they are.
+    const isOfAmounts = reading.kind === 'different' && !isUnitConfirmed(work.account, this.config);
+    return this.expire(claim, work, isOfAmounts ? { kind: 'unidentified', why: OTHER_UNIT } : reading);
   }
 
   /** As `Verifier.breach`; past the cut-off what two people said was executed, and cannot be taken over, ends its run. */

@@ -124,10 +124,7 @@ export class InstructionReader {
     // Where the instruction itself is not read, its payments alone tell whether it was submitted.
     const submitted = movedAmong(statuses) ?? (instruction ? undefined : unclearAmong(statuses));
     if (submitted) return submitted;
-    const listed = judgePayments(expected, seen);
-    // Where the list does not say which row a payment is, a read of it alone may.
-    const judgement =
-      listed.kind === 'unidentified' ? judgePayments(expected, await this.named(expected, seen)) : listed;
+    const judgement = judgePayments(expected, await this.named(expected, seen));
     const otherwise = instruction ? this.announcedOtherwise(work, instruction) : [];
     const concluded = conclude(judgement, totalsIn(work, instruction), otherwise, instruction, this.personal);
     return concluded.kind === 'equal' ? { ...concluded, instruction } : concluded;
@@ -186,11 +183,12 @@ export class InstructionReader {
     return isOther ? [...fields, 'executionDate'] : fields;
   }
 
-  /** @throws BankClientError that may pass */
+  /** Where the list does not say which row in doubt a payment is, a read of it alone may. @throws BankClientError that may pass */
   private async named(
     expected: readonly ExpectedRow[],
     seen: readonly BankPayment[],
-  ): Promise<BankPayment[]> {
+  ): Promise<readonly BankPayment[]> {
+    if (expected.every(({ bankIds }) => bankIds.length > 0)) return seen;
     const known = rowsById(expected);
     const isKnown = ({ bankPaymentId }: BankPayment): boolean => known.has(bankPaymentId);
     const others = seen.filter((one) => !isKnown(one));

@@ -32,11 +32,20 @@ interface Evidence {
   unread?: BankClientError;
   /** What fails to be shown for good. */
   failing?: Failing;
-  /** Whether a defect of ours keeps what is shown from being read or recorded. */
-  isUnrecorded?: boolean;
+  /** What on our side keeps what the bank shows from being read or recorded, in words. */
+  unseen?: string;
 }
 
-const UNRECORDED: Evidence = { executed: false, stillInitiated: false, isUnrecorded: true };
+const UNRECORDED: Evidence = {
+  executed: false,
+  stillInitiated: false,
+  unseen: 'What the bank shows of it cannot be recorded.',
+};
+const IN_ANOTHER_UNIT: Evidence = {
+  executed: false,
+  stillInitiated: false,
+  unseen: 'It was not read, for BANK_AMOUNT_UNIT was not what its account was checked under.',
+};
 
 /**
  * A submit without an answer: read until the bank shows that it was executed, and parked for people when it does
@@ -67,6 +76,11 @@ export class Recovery {
     return wakeIn;
   }
 
+  /** As `step`, by time alone: a process set to another unit of amounts than the account was checked under reads nothing. */
+  stepUnread(claim: Claim, work: Work): Promise<WakeIn> {
+    return this.conclude(claim, work, IN_ANOTHER_UNIT, performance.now());
+  }
+
   /** A defect of ours must not keep from people what time alone tells; the database's own faults pass by themselves. */
   private async readAndConclude(claim: Claim, work: Work): Promise<{ evidence: Evidence; wakeIn: WakeIn }> {
     const begunMs = performance.now();
@@ -87,7 +101,7 @@ export class Recovery {
       await fence(tx, claim);
       // Armed again, or declared, while the bank was read.
       if (!['SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMIT_REFUSED'].includes(instruction.status)) return 0;
-      if (!evidence.unread && !evidence.isUnrecorded && !evidence.failing)
+      if (!evidence.unread && !evidence.unseen && !evidence.failing)
         await clear(tx, ['CONTRACT_DRIFT'], instruction.id, 'the same was read well');
       if (evidence.executed) return this.executed(tx, work, instruction, evidence.instruction);
       const attempt = await standingAttempt(tx, instruction);
@@ -179,7 +193,7 @@ export class Recovery {
     instruction: Instruction,
     attempt: SubmitAttempt,
     before: number,
-    { unread, failing, isUnrecorded, unknown }: Evidence,
+    { unread, failing, unseen, unknown }: Evidence,
   ): Promise<void> {
     const why = inWords(attempt.outcomeDetail ?? 'no answer was recorded');
     await moveInstruction(tx, instruction, 'SUBMIT_UNKNOWN', 'service', {}, why);
@@ -190,7 +204,7 @@ export class Recovery {
         `The submit sent at ${attempt.attemptedAt.toISOString()} has no known outcome: ${why}.` +
         (unread ? ` The bank could not be read either: ${unread.message}.` : '') +
         (failing ? ' The bank fails again and again to show what became of it.' : '') +
-        (isUnrecorded ? ' What the bank shows of it cannot be recorded.' : '') +
+        (unseen ? ` ${unseen}` : '') +
         (unknown === undefined ? '' : ` The bank shows ${unknown}, which no document names.`),
       ...(before > 0 && {
         certain: `${sentAgain(before)} It is never sent again. No other instruction pays these people.`,

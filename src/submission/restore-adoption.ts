@@ -71,6 +71,7 @@ const AFTER_RESTORE: Omit<Occasion, 'isSaid'> = {
   mayDiffer: true,
 };
 
+const OTHER_ID = 'the database has another id of it';
 const REASON = 'the bank shows it as submitted, which is not in the record';
 
 /** What the bank shows of an instruction, held whole against the rows that were approved. */
@@ -84,11 +85,15 @@ interface Evidence {
   differs: string | undefined;
   /** What its totals are beyond the approved ones, where they tell. */
   beyond?: Totals;
+  /** Whether a payment that was settled is shown as something else by now. */
+  isUnsettled: boolean;
 }
 
 interface ForgottenWork extends Work {
   /** Whether it is certain that it was built of the version that stands. */
   isOfVersion: boolean;
+  /** Whether the database has it under another id at the bank: what is known there by that is not of this one. */
+  isOther: boolean;
 }
 
 /** An instruction of a run, and what the bank shows of it. */
@@ -116,7 +121,9 @@ export class RestoreAdoption {
 
   /** @returns why it was not adopted, or undefined when it was. @throws BankClientError */
   async adopt(employerId: string, forgotten: Forgotten): Promise<string | undefined> {
-    const look = await this.look(employerId, forgotten);
+    const work = await this.workOf(employerId, forgotten);
+    if (typeof work === 'object' && work.isOther) return OTHER_ID;
+    const look = await this.lookAt(employerId, forgotten, work);
     if (look === undefined || typeof look === 'string') return look;
     const occasion = { ...AFTER_RESTORE, isSaid: forgotten.isSaidExecuted };
     return this.database.inEmployer(employerId, (tx) => this.record(tx, look, occasion));
@@ -124,14 +131,25 @@ export class RestoreAdoption {
 
   /**
    * Reads the bank, and writes nothing.
-   * @returns why it cannot be adopted, or undefined where it was. @throws BankClientError
+   * @returns why nothing can be told of it, or undefined where it was adopted. @throws BankClientError
    */
   async look(employerId: string, forgotten: Forgotten): Promise<Look | string | undefined> {
-    const work = await this.database.inEmployer(employerId, async (tx) => {
+    return this.lookAt(employerId, forgotten, await this.workOf(employerId, forgotten));
+  }
+
+  private workOf(employerId: string, forgotten: Forgotten): Promise<ForgottenWork | string | undefined> {
+    return this.database.inEmployer(employerId, async (tx) => {
       const settled = await settledAs(tx, forgotten);
       if (settled === 'NOT_EXECUTED') return 'people had the word of the bank that it was not submitted';
       return settled === 'taken back' ? undefined : workOf(tx, forgotten);
     });
+  }
+
+  private async lookAt(
+    employerId: string,
+    forgotten: Forgotten,
+    work: ForgottenWork | string | undefined,
+  ): Promise<Look | string | undefined> {
     if (work === undefined || typeof work === 'string') return work;
     if (isNameless(forgotten.bankInstructionId)) return 'the bank does not name it';
     const evidence = await this.evidenceOf(employerId, work, forgotten.bankInstructionId);
@@ -140,11 +158,13 @@ export class RestoreAdoption {
 
   private async evidenceOf(
     employerId: string,
-    work: Work,
+    { isOther, ...work }: ForgottenWork,
     bankInstructionId: string,
   ): Promise<Evidence | string> {
     const { planned, account, instruction } = work;
-    const rows = await this.database.inEmployer(employerId, (tx) => payableRows(tx, this.personal, work));
+    const rows = await this.database.inEmployer(employerId, (tx) =>
+      payableRows(tx, this.personal, isOther ? { planned } : work),
+    );
     if (!hashOfRows(rows).equals(planned.rowHash)) return 'the approved rows are not as they were approved';
     const expected = expectedRows(instruction.id, rows);
     const known = rowsById(expected);
@@ -167,7 +187,8 @@ export class RestoreAdoption {
     if (submitted === undefined && !statuses.some(mayBeSubmitted))
       return 'the bank does not show it as submitted';
     const judgement = judgePayments(expected, seen);
-    const unmatched = { rows, matched: new Map<number, SeenPayment>(), shown, submitted };
+    const isUnsettled = seen.some(({ status, wasSettled }) => wasSettled && status !== 'SETTLED');
+    const unmatched = { rows, matched: new Map<number, SeenPayment>(), shown, submitted, isUnsettled };
     if (judgement.kind !== 'equal')
       return { ...unmatched, differs: textOfFirstFew(differencesIn(judgement, this.personal), MOST_NAMED) };
     const taken = await takenIds(this.database, instruction, judgement.matched);
@@ -176,7 +197,7 @@ export class RestoreAdoption {
     const calculated = { count: shown?.calculatedCount, totalMinor: shown?.calculatedTotalMinor };
     // Groups may be filling still, or hold no more what has settled or failed.
     const groupsDiffer = judgeGroups(totals, shown?.groups, 'filling') === 'different';
-    const held = { rows, matched: judgement.matched, shown, submitted };
+    const held = { ...unmatched, matched: judgement.matched };
     if (!groupsDiffer && judgeTotals(totals, calculated) === 'equal') return { ...held, differs: undefined };
     const { count = totals.count, totalMinor = totals.totalMinor } = calculated;
     const shownTotals = groupsDiffer ? sumOf(shown?.groups ?? []) : { count, totalMinor };
@@ -193,7 +214,7 @@ export class RestoreAdoption {
     const run = await lockRun(tx, work.run.id);
     if ((await settledAs(tx, forgotten)) !== undefined) return undefined;
     if (evidence.submitted === undefined && !occasion.isSaid) return 'which no document names';
-    const refusal = await refusalOf(tx, run, work);
+    const refusal = work.isOther ? OTHER_ID : await refusalOf(tx, run, work);
     if (refusal !== undefined) return refusal;
     const { differs, beyond: more } = evidence;
     const underWay = run.status === 'SUBMITTING' && work.instruction.status === 'VERIFIED';
@@ -279,13 +300,13 @@ async function workOf(tx: EmployerTransaction, forgotten: Forgotten): Promise<Fo
   if (planned === undefined) return 'it is not of the version of the run that stands';
   const account = await tx.manager.findOneByOrFail(EmployerAccount, { employerId, id: run.accountId });
   const known = stored?.bankInstructionId ?? forgotten.bankInstructionId;
-  if (known !== forgotten.bankInstructionId) return 'the database has another id of it';
+  const isOther = known !== forgotten.bankInstructionId;
   // What is listed of it is as old as its run at most.
   const { createdAt } = run;
   const unborn = { employerId, id, payRunId: run.id, plannedInstructionId: planned.id, createdAt };
-  const instruction = stored ?? tx.manager.create(Instruction, unborn);
+  const instruction = stored === null || isOther ? tx.manager.create(Instruction, unborn) : stored;
   const isOfVersion = stored !== null || named?.version === run.runVersion;
-  return { run, planned, account, instruction, isOfVersion };
+  return { run, planned, account, instruction, isOfVersion, isOther };
 }
 
 /** Why what is certain at the bank does not fit into the record as it stands. */

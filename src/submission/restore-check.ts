@@ -16,7 +16,7 @@ import { Forgotten, RestoreAdoption } from './restore-adoption';
 import { Finding, happenedAfter, type HeldByRestore, isKept, isWhole } from './restore-words';
 import type { Sweep } from './restore-sweep';
 import { auditWithdrawn, lapseRestored, withdrawRestored } from './restored-approvals';
-import { tellUnrecorded } from './unrecorded-submits';
+import { ASKED_OF, tellUnrecorded } from './unrecorded-submits';
 import { RowsChanged } from './tampering';
 import { loadWork, Work } from './work';
 
@@ -93,6 +93,7 @@ export class RestoreCheck {
       );
       await wakeFollowed(tx, this.config.WATCH_DAYS);
       const withdrawn = await withdrawRestored(tx, restore.id);
+      await markPast(tx, findings);
       await pass(tx, restore, sweep, {
         findings,
         hidden,
@@ -122,6 +123,7 @@ export class RestoreCheck {
       else this.refused.set(forgotten.bankInstructionId, { key, againMs });
       await this.database.inEmployer(employerId, (tx) => tellUnrecorded(tx, [forgotten.payRunId]));
     }
+    await this.database.inEmployer(employerId, async (tx) => tellUnrecorded(tx, await undecidedOf(tx)));
   }
 
   /** As `adopt`; what fails of one instruction by itself is a reason not to take that one over, and no other. */
@@ -234,6 +236,26 @@ async function waitingOf(tx: EmployerTransaction): Promise<(Forgotten & { key: s
     isSaidExecuted: row.said,
     key: row.revision,
   }));
+}
+
+/** The runs that take nothing back any more, such as one that was cancelled since, with what people have not decided of it. */
+async function undecidedOf(tx: EmployerTransaction): Promise<string[]> {
+  const runs = await tx.query<{ id: string }>(
+    `SELECT DISTINCT r.id FROM forgotten_instruction f
+     JOIN pay_run r ON r.employer_id = f.employer_id AND r.id = f.pay_run_id
+     WHERE f.employer_id = $1 AND f.adopted_at IS NULL AND f.action_id IS NULL AND r.status = ANY ($2)`,
+    [tx.employerId, ASKED_OF],
+  );
+  return runs.map(({ id }) => id);
+}
+
+async function markPast(tx: EmployerTransaction, findings: readonly Finding[]): Promise<void> {
+  const runs = await tx.query<{ id: string }>(
+    'SELECT id FROM pay_run WHERE employer_id = $1 AND id = ANY ($2) AND status = ANY ($3)',
+    [tx.employerId, findings.flatMap(({ payRunId }) => payRunId ?? []), ASKED_OF],
+  );
+  const past = new Set(runs.map(({ id }) => id));
+  for (const finding of findings) finding.isPast = past.has(finding.payRunId ?? '');
 }
 
 /** Waits for whoever passes the check at this moment. @returns whether nobody has */

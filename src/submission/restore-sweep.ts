@@ -9,7 +9,7 @@ import { INSTRUCTION_UNSENT, type InstructionStatus } from '../domain/instructio
 import { readMessageId } from '../pay-run/message-id';
 import { readReference } from './prepared-calls';
 
-/** Instructions read one by one after a restore: fifty runs of ten thousand payments; more are left to people. */
+/** Instructions read one by one after a restore, the youngest: fifty runs of ten thousand payments; more are left to people. */
 const MOST_READS = 1_000;
 
 /** An instruction at the bank that this service made, by its marks, and that the database does not know. */
@@ -47,6 +47,8 @@ export interface Sweep {
   moved: Moved[];
   /** Ids of instructions, or of payments of none, of which nobody can tell whether this service made them, or for whom. */
   unidentified: string[];
+  /** How many of these were not read singly, since so many younger ones are. */
+  unread: number;
 }
 
 /**
@@ -57,6 +59,8 @@ interface Group {
   instructionId: string | undefined;
   one: Pick<BankPayment, 'ids' | 'status'>;
   payments: number;
+  /** When the youngest was made, as far as the list shows it. */
+  datedMs: number | undefined;
   /** A status of one that is past the submit, or that leaves it possible. */
   moved: string | undefined;
 }
@@ -92,17 +96,18 @@ export class RestoreSweep {
    * that may pass
    */
   async since(from: Date, lasted: boolean): Promise<Sweep> {
-    const sweep: Sweep = { readable: true, unknown: [], moved: [], unidentified: [] };
+    const sweep: Sweep = { readable: true, unknown: [], moved: [], unidentified: [], unread: 0 };
     const showsNothing = lasted ? isNotShown : isHidden;
     const groups = await unless(showsNothing, this.listed(from));
     if (groups === undefined) return { ...sweep, readable: false };
-    let reads = 0;
+    let unknown = 0;
     const record = await this.recordOf(groups);
     for (const group of groups) {
       const isKnown = record.has(group);
-      if (!isKnown) reads += 1;
+      if (!isKnown) unknown += 1;
       const named = record.named.get(group.instructionId ?? '');
-      const isLeft = reads > MOST_READS;
+      const isLeft = !isKnown && unknown > MOST_READS;
+      if (isLeft) sweep.unread += 1;
       const found = isKnown ? 'known' : isLeft ? undefined : await this.identify(group, named, showsNothing);
       if (found === undefined) sweep.unidentified.push(group.bankInstructionId ?? group.one.ids[0]);
       else if (found === 'known') sweep.moved.push(...movedOf(group));
@@ -121,7 +126,7 @@ export class RestoreSweep {
     }
   }
 
-  /** Without what bears the marks of somebody else. */
+  /** The youngest first, without what bears the marks of somebody else. */
   private async list(bounds: { from?: string }): Promise<Group[]> {
     const groups = new Map<string, Group>();
     const strangers = new Set<string>();
@@ -135,24 +140,26 @@ export class RestoreSweep {
     for await (const payment of this.gateway.listStatuses(bounds, isWanted)) {
       const instructionId = readMessageId(payment.messageId ?? '')?.instructionId;
       const key = keyOf(payment, instructionId);
-      const { bankInstructionId, ids, status } = payment;
+      const { bankInstructionId, ids, status, datedMs } = payment;
       const begun = {
         bankInstructionId,
         instructionId,
         one: { ids, status },
         payments: 0,
+        datedMs,
         moved: undefined,
       };
       const group: Group = groups.get(key) ?? begun;
+      if (datedMs !== undefined) group.datedMs = Math.max(group.datedMs ?? datedMs, datedMs);
       group.instructionId ??= instructionId;
       group.payments += 1;
       if (isPastSubmit(status) && !isPastSubmit(group.one.status)) group.one = { ids, status };
       group.moved = mostSubmitted([group.moved ?? status, status]);
       groups.set(key, group);
     }
-    return [...groups].flatMap(([key, group]) =>
-      group.instructionId === undefined && strangers.has(key) ? [] : [group],
-    );
+    return [...groups]
+      .flatMap(([key, group]) => (group.instructionId === undefined && strangers.has(key) ? [] : [group]))
+      .sort(youngestFirst);
   }
 
   private async recordOf(groups: readonly Group[]): Promise<OnRecord> {
@@ -243,6 +250,15 @@ function namelessId(bankPaymentId: string): string {
 /** Whether the bank does not name an instruction, so that nothing can be read of it. */
 export function isNameless(bankInstructionId: string): boolean {
   return bankInstructionId.startsWith(namelessId(''));
+}
+
+/** Of one age those that the bank counted last; nothing says of what is shown without a date that it is old. */
+function youngestFirst(one: Group, other: Group): number {
+  const [made, madeOther] = [one.datedMs ?? Infinity, other.datedMs ?? Infinity];
+  if (made !== madeOther) return made > madeOther ? -1 : 1;
+  const [id, idOther] = [one.one.ids[0], other.one.ids[0]];
+  if (id === idOther) return 0;
+  return idOther.length - id.length || (id > idOther ? -1 : 1);
 }
 
 /** Payments with the same one are of one instruction; ids of different things may be equal. */

@@ -9,6 +9,8 @@ export interface Finding extends Omit<Unknown, 'debtorIban'> {
   payRunId: string | null;
   /** Why it was not taken back into the record; undefined where it was, or belongs to no run. */
   refusal: string | undefined;
+  /** Whether its run is neither approved nor cancelled any more. */
+  isPast?: boolean;
 }
 
 /**
@@ -56,21 +58,25 @@ export function happenedAfter(
   const submitted = findings.filter((one) => one.submitted);
   const adopted = submitted.filter(({ payRunId, refusal }) => payRunId !== null && refusal === undefined);
   const blocked = submitted.filter(({ payRunId, refusal }) => payRunId !== null && refusal !== undefined);
+  const [past, notPast] = partition(blocked);
   const ofNoRun = submitted.filter(({ payRunId }) => payRunId === null);
-  const unproven = findings.filter((one) => one.isUnclear && !isKept(one));
+  const [unprovenPast, unproven] = partition(findings.filter((one) => one.isUnclear && !isKept(one)));
   const unnamed = findings.filter((one) => one.isUnclear && isKept(one));
   const open = findings.filter(({ submitted, isUnclear }) => !submitted && !isUnclear);
   const sentences = [
     what,
     submitted.length === 0 &&
       hidden.length === 0 &&
-      unproven.length === 0 &&
-      unnamed.length === 0 &&
+      unproven.length + unprovenPast.length + unnamed.length === 0 &&
       isWhole(sweep) &&
       'The bank shows no submitted instruction of this employer that was forgotten.',
     told(adopted, 'submitted at the bank and taken back into the record, to be followed'),
     told(
-      blocked,
+      past,
+      'submitted at the bank and not taken back: its run is not paid again; what the bank executed of it is decided by its UNRECORDED_SUBMIT, unless it is already',
+    ),
+    told(
+      notPast,
       'submitted at the bank and not taken back: its run is not paid again; it is taken back once the same rows are approved as they were, or is to be cancelled',
     ),
     told(
@@ -91,10 +97,14 @@ export function happenedAfter(
       unproven,
       "opened at the bank, and not shown to be unsubmitted: resuming takes the bank's written word, and its run stays stopped; where the word is that something of it was submitted, or it was cancelled or amended since, cancel it; otherwise resume that too, and have it approved again",
     ),
+    told(
+      unprovenPast,
+      "opened at the bank, and not shown to be unsubmitted: resuming takes the bank's written word; its run goes on no more, and where it is stopped it is resumed only if nothing of it was submitted",
+    ),
     told(open, 'opened at the bank, forgotten, and not submitted: nobody submits it any more'),
     !sweep.readable &&
       "The bank does not let its list of payments be read, or not to its end: resuming takes the bank's written word. Where that names submits of runs that are not in the record, first cancel what they paid instead.",
-    unclear(sweep.unidentified),
+    unclear(sweep),
     unread(hidden),
     DECIDED_SINCE,
     undecided(lapsed),
@@ -104,10 +114,16 @@ export function happenedAfter(
   return sentences.filter((sentence) => sentence !== false && sentence !== '').join(' ');
 }
 
-function unclear(ids: readonly string[]): string {
+/** Those whose runs are past what people could still approve or cancel, and the others. */
+function partition(findings: readonly Finding[]): [Finding[], Finding[]] {
+  return [findings.filter(({ isPast }) => isPast), findings.filter(({ isPast }) => !isPast)];
+}
+
+function unclear({ unidentified: ids, unread }: Sweep): string {
   if (ids.length === 0) return '';
   const named = textOfFirstFew(ids, MOST_NAMED);
-  return `The bank shows ${ids.length} instructions that may be this service's or not, or nobody knows for which employer (${named}): resuming takes the bank's written word.`;
+  const left = unread > 0 ? `, of which ${unread}, the oldest, were not read singly` : '';
+  return `The bank shows ${ids.length} instructions that may be this service's or not, or nobody knows for which employer${left} (${named}): resuming takes the bank's written word.`;
 }
 
 const DECIDED_SINCE =

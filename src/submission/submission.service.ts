@@ -33,7 +33,7 @@ import { reportTampering, RowsChanged } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
 import { waitsForOf } from './waits-for';
 import { Halted, loadWork, Obstacle, obstacleOf, raiseUnusable, Work } from './work';
-import { raiseNotFollowed, raiseNotReady, raiseNotShown } from '../pay-run/waits-for-account';
+import { raiseNotReady, raiseNotShown } from '../pay-run/waits-for-account';
 
 /**
  * Runs and instructions worked on at once by one process; each instruction adds rows side by side in itself. A build holds
@@ -182,7 +182,7 @@ export class SubmissionService {
       case 'SUBMIT_REFUSED':
         return isUnitConfirmed(work.account, this.config)
           ? this.recovery.step(claim, work)
-          : this.unreadInAnotherUnit(claim, work);
+          : this.recovery.stepUnread(claim, work);
       case 'SUBMITTED':
       case 'CLOSED':
       case 'ABANDONED':
@@ -207,11 +207,6 @@ export class SubmissionService {
   /** A process that is set otherwise than the account was checked would write, or read, other amounts than there are. */
   private inAnotherUnit(claim: Claim, { run, account }: Work): Promise<WakeIn> {
     return this.tellOf(claim, (tx) => raiseNotReady(tx, run, account, this.config));
-  }
-
-  /** What may have been submitted waits for nothing: nobody reads what became of it. */
-  private unreadInAnotherUnit(claim: Claim, { account }: Work): Promise<WakeIn> {
-    return this.tellOf(claim, (tx) => raiseNotFollowed(tx, account, []));
   }
 
   private async halted(claim: Claim, work: Work, obstacle: Obstacle): Promise<WakeIn> {

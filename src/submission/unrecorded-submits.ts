@@ -2,9 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { isNotShown, NotFound, ReadFails } from '../bank/errors';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
-import { isUndocumented } from '../domain/bank-status';
+import { isUndocumented, readBankStatus } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
 import { INSTRUCTION_UNSENT, isInstructionLive } from '../domain/instruction';
+import { sumMinor } from '../domain/money';
+import { PAY_RUN_SUBMITTED, PayRunStatus } from '../domain/pay-run';
+import type { CountAndSum } from '../domain/reconciliation';
 import { readToDecide } from '../employer/bank-problem';
 import type { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { clear, clearAttempt, raiseUndecided } from '../pay-run/attention.store';
@@ -17,6 +20,9 @@ import { resumeRepayingRun } from '../pay-run/stop';
 import { Forgotten, Look, RestoreAdoption } from './restore-adoption';
 import { BUILT_IN } from './try-again';
 
+/** Of runs that are neither approved nor cancelled any more people are asked about what is not taken back. */
+export const ASKED_OF: readonly PayRunStatus[] = [...PAY_RUN_SUBMITTED, 'CANCELLED'];
+
 /** A submit that is not in the record, with what the bank shows of it; in words where that cannot be taken over. */
 export interface Unrecorded {
   forgotten: Forgotten;
@@ -24,9 +30,9 @@ export interface Unrecorded {
 }
 
 /**
- * What two people do about submits that the bank shows and the record lacks, in a run that can only go on: somebody else
- * submitted an instruction of it, or a restored database has forgotten that it was submitted. What is as it was approved
- * is taken over and followed; of the rest nothing is paid again.
+ * What two people do about submits that the bank shows and the record lacks, in a run that can only go on, or is over:
+ * somebody else submitted an instruction of it, or a restored database has forgotten that it was submitted. What is as it was
+ * approved is taken over and followed while the run goes on; of the rest nothing is paid again.
  */
 @Injectable()
 export class UnrecordedSubmits {
@@ -56,7 +62,7 @@ export class UnrecordedSubmits {
   /**
    * Takes over what the bank shows as it was approved. Otherwise the bank's written reference is needed: with it what was
    * verified before is followed all the same and everything stops, and of the rest it is written down that it was executed,
-   * so that its run ends at the cut-off and pays nobody of it again.
+   * and how much where the bank shows it, so that its run ends at the cut-off and pays nobody of it again.
    * @throws DomainError NOT_AS_APPROVED, which says what differs
    */
   async takeOver(
@@ -68,19 +74,17 @@ export class UnrecordedSubmits {
     // As everything locks them: whoever reads at this moment that it moved asks before this is decided, or sees that it was.
     if (attention.payRunId !== null) await lockRun(tx, attention.payRunId);
     if (attention.instructionId !== null) await lockInstruction(tx, attention.instructionId);
-    const refused: { id: string; why: string }[] = [];
+    const refused: Refused[] = [];
     for (const one of all) {
       const why = await this.takeOne(tx, action, one, attention.instructionId !== null);
-      if (why !== undefined) refused.push({ id: one.forgotten.bankInstructionId, why });
+      const id = one.forgotten.bankInstructionId;
+      if (why !== undefined) refused.push({ id, why, executed: executedOf(one.look) });
     }
     if (refused.length === 0) return;
     if (action.evidence === null) throw notAsApproved(refused);
     if (attention.instructionId !== null) for (const { forgotten } of all) await keep(tx, action, forgotten);
-    await tx.query(
-      `UPDATE forgotten_instruction SET action_id = $3
-       WHERE employer_id = $1 AND bank_instruction_id = ANY ($2) AND adopted_at IS NULL AND action_id IS NULL`,
-      [tx.employerId, refused.map(({ id }) => id), action.id],
-    );
+    else assertEnded(refused);
+    await countExecuted(tx, action, refused);
     if (attention.payRunId !== null) wake(tx, 'RUN', tx.employerId, [attention.payRunId]);
   }
 
@@ -131,6 +135,57 @@ export class UnrecordedSubmits {
   }
 }
 
+/** A submit that is not taken over, and what of it the bank has executed. */
+interface Refused {
+  id: string;
+  why: string;
+  executed: CountAndSum | 'under way' | undefined;
+}
+
+/** Known where the bank shows every payment as it was approved, and how it ended. */
+function executedOf(look: Unrecorded['look']): Refused['executed'] {
+  if (typeof look !== 'object' || look.evidence.differs !== undefined) return undefined;
+  const { rows, matched, isUnsettled } = look.evidence;
+  const readings = rows.map(({ rowNo, amountMinor }) => ({
+    amountMinor,
+    ...readBankStatus(matched.get(rowNo)?.status ?? ''),
+  }));
+  if (readings.some(({ kind }) => kind === 'progress' || kind === 'waiting')) return 'under way';
+  if (isUnsettled || readings.some(({ kind }) => kind !== 'terminal')) return undefined;
+  const settled = readings.filter((one) => one.kind === 'terminal' && one.outcome === 'SETTLED');
+  return { count: settled.length, amountMinor: sumMinor(settled.map(({ amountMinor }) => amountMinor)) };
+}
+
+/** What goes on would be counted wrongly, and nobody follows it. @throws DomainError NOT_AS_APPROVED */
+function assertEnded(refused: readonly Refused[]): void {
+  const open = refused.filter(({ executed }) => executed === 'under way').map(({ id }) => id);
+  if (open.length === 0) return;
+  throw new DomainError(
+    'NOT_AS_APPROVED',
+    `It is not decided yet: the bank has not ended every payment of ${open.join(', ')}. Confirm it once it has.`,
+  );
+}
+
+async function countExecuted(
+  tx: EmployerTransaction,
+  action: AttentionActionRow,
+  refused: readonly Refused[],
+): Promise<void> {
+  const executed = refused.map((one) => (typeof one.executed === 'object' ? one.executed : undefined));
+  await tx.query(
+    `UPDATE forgotten_instruction f SET action_id = $3, executed_payments = e.payments, executed_minor = e.minor
+     FROM unnest($2::text[], $4::int[], $5::bigint[]) AS e(id, payments, minor)
+     WHERE f.employer_id = $1 AND f.bank_instruction_id = e.id AND f.adopted_at IS NULL AND f.action_id IS NULL`,
+    [
+      tx.employerId,
+      refused.map(({ id }) => id),
+      action.id,
+      executed.map((sum) => sum?.count ?? null),
+      executed.map((sum) => sum?.amountMinor ?? null),
+    ],
+  );
+}
+
 /** The instruction that others submitted, or what is asked about of all that a restored database forgot of a run. */
 async function subjectsOf(
   tx: EmployerTransaction,
@@ -145,7 +200,7 @@ async function subjectsOf(
   }
   const left = await leftOf(tx, payRunId === null ? [] : [payRunId]);
   return left
-    .filter((one) => subjectOf(one) === subjectId)
+    .filter((one) => subjectOf(one) === subjectId && !one.said)
     .map((one) => ({
       bankInstructionId: one.id,
       instructionId: one.instruction ?? undefined,
@@ -164,7 +219,7 @@ interface Left {
   status: string;
   /** Whether people have the bank's written word that it was executed. */
   said: boolean;
-  underWay: boolean;
+  runStatus: PayRunStatus;
   /** Of the instruction that was approved, where the record has it; of its run else. */
   payments: number;
   minor: string;
@@ -174,7 +229,7 @@ interface Left {
 async function leftOf(tx: EmployerTransaction, payRunIds: readonly string[]): Promise<Left[]> {
   return tx.query<Left>(
     `SELECT f.bank_instruction_id AS id, r.id AS run, f.instruction_id AS instruction, f.reference,
-       f.bank_status AS status, f.action_id IS NOT NULL AS said, r.status = 'SUBMITTING' AS "underWay",
+       f.bank_status AS status, f.action_id IS NOT NULL AS said, r.status AS "runStatus",
        coalesce(l.row_count, r.row_count) AS payments, coalesce(l.total_minor, r.total_minor) AS minor,
        jsonb_build_object('payments', r.row_count, 'minor', r.total_minor::text) AS "ofRun"
      FROM forgotten_instruction f JOIN pay_run r ON r.employer_id = f.employer_id AND r.id = f.pay_run_id
@@ -234,13 +289,23 @@ function notAsApproved(refused: readonly { id: string; why: string }[]): DomainE
   return new DomainError('NOT_AS_APPROVED', `It is not taken over (${shown}). ${next}`);
 }
 
+const FOLLOWED =
+  'EXECUTED has it followed, and nobody of it paid again; NOT_EXECUTED gives it up, and its rows are built again, once the run is approved again where nothing of it is submitted.';
+
+const COUNTED = 'EXECUTED has it counted, and nobody of it paid again by itself; NOT_EXECUTED gives it up.';
+
+const OVER =
+  'The run goes on no more: what the bank executed of it is counted beside its payments once this is decided on the written word of the bank, and nobody whom it paid is paid again by itself.';
+
 /**
- * After submits of runs were, or were not, taken back: people are asked about what is left of a run that can only go on, and
- * of any run about each that may not have been submitted; about the others no more.
+ * After submits of runs were, or were not, taken back: people are asked about what is left of a run that can only go on, or
+ * is over, and of any run about each that may not have been submitted; about the others no more.
  */
 export async function tellUnrecorded(tx: EmployerTransaction, payRunIds: readonly string[]): Promise<void> {
   const left = (await leftOf(tx, payRunIds)).filter(({ said }) => !said);
-  const asked = left.filter(({ underWay, status }) => underWay || isUndocumented(status));
+  const asked = left.filter(
+    ({ runStatus, status }) => ASKED_OF.includes(runStatus) || isUndocumented(status),
+  );
   const subjects = [...new Set(asked.map(subjectOf))];
   for (const subjectId of subjects)
     await raiseLeft(
@@ -272,17 +337,17 @@ async function raiseLeft(tx: EmployerTransaction, subjectId: string, left: reado
     payments,
     amountMinor: BigInt(minor),
   } as const;
+  const isOver = ASKED_OF.includes(one.runStatus) && one.runStatus !== 'SUBMITTING';
   if (!left.every(({ status }) => isUndocumented(status)))
     return raiseUndecided(tx, {
       ...alarm,
-      happened: `The bank shows ${ids} as submitted. A restored database had forgotten that, and it could not be taken back. The run is not sent on, and does not end, before this is decided.`,
+      happened: `The bank shows ${ids} as submitted. A restored database had forgotten that, and it could not be taken back. ${isOver ? OVER : 'The run is not sent on, and does not end, before this is decided.'}`,
     });
   const statuses = [...new Set(left.map(({ status }) => status))].join(', ');
   await raiseUndecided(tx, {
     ...alarm,
-    happened: `${SUBMITTED_AFTER_ALL}${ids} as ${statuses}, which no document names. The run is not sent on before this is decided.`,
-    certain:
-      'The restored record has no submit of it, and nothing is sent for the same rows. Whether it was submitted nobody knows: each answer takes the bank’s written word. EXECUTED has it followed, and nobody of it paid again; NOT_EXECUTED gives it up, and its rows are built again, once the run is approved again where nothing of it is submitted.',
+    happened: `${SUBMITTED_AFTER_ALL}${ids} as ${statuses}, which no document names. ${isOver ? OVER : 'The run is not sent on before this is decided.'}`,
+    certain: `The restored record has no submit of it, and nothing is sent for the same rows. Whether it was submitted nobody knows: each answer takes the bank’s written word. ${isOver ? COUNTED : FOLLOWED}`,
     askBank: WAS_IT_SUBMITTED,
   });
 }

@@ -399,6 +399,20 @@ describe('the gateway', () => {
     await expect(strictly()).rejects.toThrow(ContractDrift);
   });
 
+  it('tells of listed payments when they were made, or are to be executed where that is not shown', async () => {
+    const internal = PAYMENT_BODY.paymentTransactionInternalInformation;
+    const dates = [{ creationDate: '2026-03-02T10:00:01+00:00' }, { instructedDate: '2026-03-10' }, {}, null];
+    const items = dates.map((paymentTransactionDateInformation, index) => ({
+      ...PAYMENT_BODY,
+      paymentTransactionInternalInformation: { ...internal, id: 901 + index },
+      paymentTransactionDateInformation,
+    }));
+    answering({ items, count: 4, limit: 100, offset: 0 }, 200);
+    const made: (number | undefined)[] = [];
+    for await (const { datedMs } of gateway.listStatuses({}, () => true)) made.push(datedMs);
+    expect(made).toEqual([Date.UTC(2026, 2, 2, 10, 0, 1), Date.UTC(2026, 2, 10), undefined, undefined]);
+  });
+
   it('lists payments by filter, in the bank’s unit, and accounts with balances', async () => {
     answering({ items: [PAYMENT_BODY], count: 1, limit: 100, offset: 0 }, 200);
     const payments = [];

@@ -238,6 +238,9 @@ const takenBack = (time: string) =>
   `UPDATE forgotten_instruction SET adopted_at = ${time} WHERE bank_instruction_id = '${attempt.bank_instruction_id}'`;
 const decides = `UPDATE forgotten_instruction SET action_id = '${NEXT}' WHERE bank_instruction_id = '${inWriting.bank_instruction_id}'`;
 
+const counted = (payments: number) =>
+  `UPDATE forgotten_instruction SET executed_payments = ${payments}, executed_minor = 100 WHERE bank_instruction_id = '${inWriting.bank_instruction_id}'`;
+
 const debit = (bankInstructionId: string) =>
   `INSERT INTO forgotten_debit (restore_id, bank_instruction_id) VALUES ('${FRESH}', '${bankInstructionId}')`;
 const KEPT_KEY = `INSERT INTO hash_key (id, fingerprint, given_up_at) VALUES ('${FRESH}', '\\x01', NULL)`;
@@ -367,6 +370,30 @@ export const RESTORE_GUARDS: Guard[] = [
     ],
     lawful: decides,
     forbidden: `${decides}; UPDATE forgotten_instruction SET action_id = NULL WHERE action_id = '${NEXT}'`,
+  },
+  {
+    name: 'what is counted of a submit that is not in the record stays as it was decided',
+    kind: 'trigger',
+    on: 'forgotten_instruction',
+    object: 'refuse_second_decision',
+    says: 'unrecorded_submit_is_decided_once',
+    given: [
+      decision(
+        { ...inWriting, executed_payments: 1, executed_minor: 100 },
+        { asked: { instruction_id: null }, decided: { evidence: 'a letter' } },
+      ),
+    ],
+    lawful: counted(1),
+    forbidden: counted(2),
+  },
+  {
+    name: 'what is counted of a submit that is not in the record is decided by two people',
+    kind: 'constraint',
+    on: 'forgotten_instruction',
+    object: 'forgotten_instruction_counts_what_is_decided',
+    given: [insertion('forgotten_instruction', forgotten)],
+    lawful: `UPDATE forgotten_instruction SET executed_payments = NULL`,
+    forbidden: counted(1),
   },
   ...[
     { what: 'the bank does not show', change: { bank_instruction_id: 'another' } },

@@ -116,7 +116,7 @@ describe('a submit whose outcome nobody knows', () => {
       WHERE kind = 'FOLLOW' AND ${ofRun}`;
     const epoch = async () => (await select<{ epoch: number }>(superuserUrl, reads))[0]?.epoch ?? 0;
     const atFirst = await epoch();
-    await eventually(async () => (await epoch()) > atFirst + 2, 5_000);
+    await eventually(async () => (await epoch()) > atFirst + 2, 30_000);
   });
 
   it('is not declared not executed because a read does not find it: nothing is proven, and nobody is paid again', async () => {

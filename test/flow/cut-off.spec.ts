@@ -155,6 +155,19 @@ describe('the cut-off of the execution date', () => {
     expect(resolution).toMatch(/does not say whether somebody else did/);
   });
 
+  it('missed in mid-run, in a process of another unit of amounts: it is released, and nothing is told of any amount', async () => {
+    await payroll.stopPastTheGate();
+    const id = await payroll.paid(payFile(payRows(2)), { executionDate: date });
+    await payroll.until(id, ['SUBMITTING'], 15_000);
+    await payroll.stopServices();
+    const unit = payroll.settings.BANK_AMOUNT_UNIT === 'minor' ? 'major' : 'minor';
+    payroll.clock.set(new Date(`${date}${CUT_OFF}`));
+    payroll.url = (await payroll.addReplica({ BANK_AMOUNT_UNIT: unit })).url;
+    await payroll.until(id, ['FOLLOWING', 'FAILED'], 15_000);
+    expect((await payroll.attention()).map(({ kind }) => kind)).toEqual(['STALE_DATE']);
+    expect((await payroll.calls()).submit ?? 0).toBe(0);
+  });
+
   it('missed in mid-run: what was released is asked about until another run that pays it is submitted', async () => {
     await payroll.stopPastTheGate();
     const rows = payRows(5);

@@ -2,6 +2,7 @@ import axios from 'axios';
 import { RateLimited } from '../../src/bank/errors';
 import { BankGateway } from '../../src/bank/gateway';
 import { WaitingRuns } from '../../src/schedule/waiting-runs';
+import { InstructionReader } from '../../src/submission/read-back';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
@@ -229,12 +230,22 @@ describe('what was submitted by a process that is now set to another unit of amo
       return (await kinds()).includes('ACCOUNT_UNUSABLE') === isAsked;
     }, 15_000);
   /** Until what is woken now has been worked on. */
-  const workedOn = async () => {
+  const workedOn = async (kind = 'FOLLOW') => {
     const { superuserUrl } = payroll.database;
     await payroll.wakeAll();
-    const due = `SELECT FROM lease WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < clock_timestamp())`;
-    await eventually(async () => (await select(superuserUrl, due)).length === 0, 15_000);
+    const due = `SELECT FROM lease WHERE kind = $1 AND (holder IS NOT NULL OR wake_at < clock_timestamp())`;
+    await eventually(async () => (await select(superuserUrl, due, [kind])).length === 0, 15_000);
   };
+  /** The setting is wrong from the next submit on. */
+  const flipOnIntent = () =>
+    execute(
+      payroll.database.superuserUrl,
+      `CREATE FUNCTION flip() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+         UPDATE employer_account SET unit_confirmed = CASE unit_confirmed WHEN 'minor' THEN 'major' ELSE 'minor' END;
+         RETURN NULL; END $$;
+       CREATE TRIGGER flip AFTER UPDATE ON instruction FOR EACH ROW
+         WHEN (NEW.status = 'SUBMIT_INTENT' AND OLD.status <> NEW.status) EXECUTE FUNCTION flip()`,
+    );
 
   it('is told of as not followed where it has ended, and closes once the setting is right again', async () => {
     payroll = await Payroll.start();
@@ -252,18 +263,36 @@ describe('what was submitted by a process that is now set to another unit of amo
     await noneAsked();
   });
 
-  it('is told of as not followed, and not as waiting, where nobody knows the outcome of its submit', async () => {
+  it('is asked about no further where nobody knows the outcome of its submit, which is asked already', async () => {
     payroll = await Payroll.start({ settings: { SUBMIT_DOUBT_MS: '1500', BANK_LAG_BOUND_MS: '300' } });
-    await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
-    await payroll.askedAbout(await payroll.paid(payFile(payRows(2))), 'SUBMIT_UNKNOWN');
+    await payroll.parked(payRows(2));
     await flip();
-    await untilUnusable(true);
-    const told = (await payroll.attention()).filter(({ kind }) => kind === 'ACCOUNT_UNUSABLE');
-    expect(told).toMatchObject([
-      { happened: expect.stringMatching(/^What was submitted .* is not followed/) },
-    ]);
+    await workedOn('INSTRUCTION');
+    expect(await kinds()).toEqual(['SUBMIT_UNKNOWN']);
+  });
+
+  it('is asked about in time where its submit is not answered, whatever was decided of the account before', async () => {
+    payroll = await Payroll.start({ settings: { SUBMIT_DOUBT_MS: '1500' } });
+    await payroll.untilSettled(await payroll.paid(payFile(payRows(2))));
     await flip();
-    await untilUnusable(false);
+    const [before] = await asked();
+    await decide(payroll.path(`/attention/${before!.id}`), 'ACKNOWLEDGE');
+    await flip();
+    await flipOnIntent();
+    const reading = jest.spyOn(payroll.services[0]!.app.get(InstructionReader), 'standing');
+    await payroll.fault({ operation: 'submit', kind: 'answer-lost', nth: 1 });
+    const rows = payRows(2, 11);
+    const id = await payroll.paid(payFile(rows));
+    const path = await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
+    const told = (await payroll.as('finance').get(path)).data;
+    expect(told).toMatchObject({ payments: 2, amount: (await payroll.run(id)).total });
+    expect(told.happened).toMatch(/ It was not read, for BANK_AMOUNT_UNIT was not what its account was/);
+    expect(await kinds()).toEqual(['SUBMIT_UNKNOWN']);
+    expect(reading).not.toHaveBeenCalled();
+    await flip();
+    await payroll.untilSettled(id);
+    expect(await payroll.timesPaid(rows)).toEqual([1, 1]);
+    await noneAsked();
   });
 
   it('is no more said to be read in another unit once the setting is right, though the bank refuses every read', async () => {

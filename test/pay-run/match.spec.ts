@@ -124,6 +124,19 @@ describe('a full read of an instruction against its rows', () => {
     }
   });
 
+  it('calls one that no row in doubt may be a stranger, wherever it is in the list', () => {
+    const doubt = { ...row(2), bankIds: [] as const };
+    const unmarked = seen(2, { bankPaymentId: 'b8', messageId: undefined });
+    const stranger = seen(9, { messageId: undefined });
+    for (const listed of [
+      [stranger, unmarked],
+      [unmarked, stranger],
+    ])
+      expect(judgePayments([row(1), doubt], [seen(1), ...listed])).toEqual(
+        differing({ kind: 'foreign', bankPaymentId: 'b9' }),
+      );
+  });
+
   it('tells of a payment that was never sent', () => {
     const strange = seen(9, { messageId: undefined });
     expect(judgePayments(rows, [seen(1), strange])).toEqual(

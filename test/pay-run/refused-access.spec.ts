@@ -3,13 +3,13 @@ import type { Database } from '../../src/database/database';
 import { showId } from '../../src/http/prefixed-id';
 import { Instruction } from '../../src/pay-run/instruction.entity';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
-import { accessRefused, hiddenFromUs } from '../../src/pay-run/refused-access';
+import { accessRefused, forbiddenBefore, hiddenFromUs } from '../../src/pay-run/refused-access';
 import { firstRows, hashOf, idsOf, insertion, uuid } from '../database/two-employers';
 import { execute, select, TestDatabase } from '../support/database';
 import { NothingAsked, nothingAsked } from './nothing-asked';
 
 const ours = idsOf(1);
-const { employer_account: account, pay_run: run, instruction } = firstRows(1);
+const { employer_account: account, pay_run: run, instruction, bank_payment: bankPayment } = firstRows(1);
 const OTHER_ACCOUNT = uuid(1_100);
 const REFUSED = 'The bank answered 403';
 const NO_READ = 'no read was found: probe it again';
@@ -75,9 +75,14 @@ const hide = (one: Hidden, refusal = REFUSED) =>
       refusal,
     ),
   );
-const refuse = (runId: string, happened: string) =>
+const refuse = (runId: string, happened: string, instructionId?: string) =>
   database.inEmployer(ours.employer, async (tx) =>
-    accessRefused(tx, await readById(tx, PayRun, runId), undefined, happened),
+    accessRefused(
+      tx,
+      await readById(tx, PayRun, runId),
+      instructionId === undefined ? undefined : await readById(tx, Instruction, instructionId),
+      happened,
+    ),
   );
 const asked = () =>
   select<{ happened: string; ask_bank: string; payments: number; amount_minor: string }>(
@@ -197,10 +202,153 @@ describe('a run whose access is refused before its submit', () => {
     expect(await asked()).toMatchObject([{ payments: 6 }]);
   });
 
+  it('joins the question that is open about another, once, and both are told by their names', async () => {
+    await changed(`UPDATE pay_run SET status = 'BUILDING' WHERE id = '${A.run}'`);
+    await refuse(ours.spareRun, before);
+    const building = 'The bank refused our access while building: The bank answered 403.';
+    for (const words of [building, before, building]) await refuse(A.run, words);
+    await refuse(ours.spareRun, before);
+    expect(await asked()).toMatchObject([
+      {
+        happened: `Of ${showId('run', ours.spareRun)}: ${before} Of ${showId('run', A.run)}: ${building}`,
+        payments: 6,
+      },
+    ]);
+  });
+
+  it('joins what is hidden of another', async () => {
+    await hide(C);
+    await refuse(ours.spareRun, before);
+    expect(await asked()).toMatchObject([
+      { happened: `${hidden(REFUSED, C)} Of ${showId('run', ours.spareRun)}: ${before}`, payments: 6 },
+    ]);
+  });
+
+  const notShown = 'The bank refused to show what became of submitted payments: The bank answered 401.';
+
+  it('is told anew, once, of runs that have nothing left to send and are refused alike', async () => {
+    await refuse(ours.spareRun, before);
+    for (const one of [C, A, C]) await refuse(one.run, notShown);
+    expect(await asked()).toMatchObject([
+      {
+        happened: `Of ${showId('run', ours.spareRun)}: ${before} Of ${showId('run', C.run)}: ${notShown}`,
+        payments: 6,
+      },
+    ]);
+  });
+
+  it('stays beside what is hidden of another where it kept a run from being followed, until that is over', async () => {
+    await refuse(A.run, notShown);
+    await hide(C);
+    expect((await asked())[0]).toMatchObject({ happened: expect.stringContaining('401'), payments: 6 });
+    await changed(`UPDATE pay_run SET status = 'SETTLED' WHERE id = '${A.run}'`);
+    await hide(B);
+    expect((await asked())[0]?.happened).not.toContain('401');
+  });
+
+  it('stays where it was of a submit, while that is not declared', async () => {
+    await changed(`UPDATE pay_run SET status = 'SUBMITTING' WHERE id = '${A.run}'`);
+    await refuse(A.run, before, A.instruction);
+    await changed(
+      `UPDATE pay_run SET status = 'FOLLOWING' WHERE id = '${A.run}'`,
+      `UPDATE instruction SET status = 'SUBMIT_REFUSED' WHERE id = '${A.instruction}'`,
+    );
+    await hide(C);
+    expect((await asked())[0]?.happened).toContain(before);
+    await changed(`UPDATE instruction SET status = 'VOID' WHERE id = '${A.instruction}'`);
+    await hide(B);
+    expect((await asked())[0]?.happened).not.toContain(before);
+  });
+
   it.each(['READY', 'CANCELLED', 'FOLLOWING'])('leaves it once that is %s', async (status) => {
     await refuse(ours.spareRun, before);
     await changed(`UPDATE pay_run SET status = '${status}' WHERE id = '${ours.spareRun}'`);
     await hide(C);
     expect(await asked()).toMatchObject([{ happened: hidden(REFUSED, C), payments: 3 }]);
+  });
+});
+
+describe('payments that were forbidden when people let the employer go on', () => {
+  const EARLIER = uuid(1_130);
+  const LATER = uuid(1_131);
+  const FORBIDDEN = [1, 2, 3].map((n) => uuid(1_140 + n));
+  const OTHER = uuid(1_150);
+
+  beforeEach(() =>
+    changed(
+      ...[EARLIER, LATER].map((id, n) =>
+        insertion('instruction', {
+          ...instruction,
+          id,
+          pay_run_id: A.run,
+          planned_instruction_id: uuid(1_132 + n),
+          status: 'ABANDONED',
+          bank_instruction_id: `attempt-${n}`,
+        }),
+      ),
+      `UPDATE instruction SET created_at = clock_timestamp() - interval '1 hour' WHERE id = '${EARLIER}'`,
+      `UPDATE instruction SET created_at = clock_timestamp() + interval '1 hour' WHERE id = '${LATER}'`,
+    ),
+  );
+
+  const forbid = (one: Hidden, payments?: string[]) =>
+    database.inEmployer(ours.employer, async (tx) =>
+      accessRefused(
+        tx,
+        await readById(tx, PayRun, one.run),
+        await readById(tx, Instruction, one.instruction),
+        'forbidden',
+        payments,
+      ),
+    );
+  const took = (instructionId: string, payment: string) =>
+    changed(
+      insertion('bank_payment', {
+        ...bankPayment,
+        instruction_id: instructionId,
+        payment_id: payment,
+        bank_payment_id: `taken-${payment}`,
+      }),
+    );
+  const before = (one: Hidden, open = [...FORBIDDEN, OTHER]) =>
+    database.inEmployer(ours.employer, (tx) =>
+      forbiddenBefore(tx, { id: one.instruction, payRunId: one.run }, open),
+    );
+  const resumed = async (one: Hidden) => [...(await before(one)).resumed].sort();
+
+  it('are remembered of their run, and of no other', async () => {
+    await forbid(A, FORBIDDEN);
+    expect(await resumed(A)).toEqual([]);
+    await resume();
+    expect(await resumed(A)).toEqual(FORBIDDEN);
+    expect(await resumed(B)).toEqual([]);
+  });
+
+  it('are none where people were asked about another refusal of our access', async () => {
+    await forbid(A);
+    await resume();
+    expect(await resumed(A)).toEqual([]);
+  });
+
+  it('are remembered until one of them is taken, be it into a later attempt', async () => {
+    await forbid(A, FORBIDDEN);
+    await resume();
+    await took(EARLIER, FORBIDDEN[0]!);
+    await took(LATER, OTHER);
+    expect(await resumed(A)).toEqual(FORBIDDEN);
+    expect((await before(A)).tookElsewhere).toEqual(new Set([FORBIDDEN[0], OTHER]));
+    await changed(`DELETE FROM bank_payment WHERE instruction_id = '${LATER}'`);
+    await took(LATER, FORBIDDEN[1]!);
+    expect(await resumed(A)).toEqual([]);
+  });
+
+  it('are told of as such, since it may be that our access is whole', async () => {
+    await forbid(A, FORBIDDEN);
+    const [told] = await select<{ certain: string; ask_bank: string }>(
+      server.superuserUrl,
+      `SELECT certain, ask_bank FROM attention WHERE kind = 'CREDENTIALS' AND resolved_at IS NULL`,
+    );
+    expect(told!.certain).toMatch('Whether it refuses our access or these payments is not known');
+    expect(told!.ask_bank).toMatch('add payments to instructions of account account-1');
   });
 });

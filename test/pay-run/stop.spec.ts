@@ -460,6 +460,18 @@ describe('a stopped run', () => {
     expect(await stoppedRun()).toBe('runs');
   });
 
+  it('goes on so also while its employer is stopped because our access to it is refused', async () => {
+    await stopByService();
+    await database.inEmployer(ours.employer, async (tx) => {
+      await stopEmployer(tx, 'CREDENTIALS');
+      const about = { subjectId: ours.employer, payRunId: ours.run };
+      await raise(tx, { kind: 'CREDENTIALS', ...about, happened: 'a test' });
+    });
+    await decided('ECHO_MISMATCH');
+    expect(await stoppedRun()).toBe('runs');
+    expect(await stoppedEmployer()).toBe('CREDENTIALS');
+  });
+
   it('stays stopped where a person had stopped it before', async () => {
     await stopByPerson('a look first');
     await database.inEmployer(ours.employer, (tx) =>

@@ -11,7 +11,10 @@ const acknowledged = (
   office: PayOffice,
   company: Company,
   run: PayRun,
-  told: Pick<Alarm, 'kind' | 'payments' | 'amountMinor' | 'bankWords' | 'records' | 'instructionId'>,
+  told: Pick<
+    Alarm,
+    'kind' | 'payments' | 'amountMinor' | 'bankWords' | 'records' | 'instructionId' | 'lackingMinor'
+  >,
 ): Promise<void> =>
   office.in(company, async (tx) => {
     const { kind } = told;
@@ -137,6 +140,23 @@ describe('the report of a run', () => {
     });
     const lines = parse((await report(run, '?format=csv').expect(200)).text);
     expect(lines).toContainEqual(['acknowledged', 'ENTRY_OF_THE_BANK', '1', '15.00', '', '', '', '']);
+  });
+
+  it('lists what its account lacks, as two people acknowledged it last, and not what totals never showed', async () => {
+    const own = await office.company({ rowsPerInstruction: 2 });
+    const run = await mixedRun(office, own, mixOf(['SETTLED', 'PRO_ROUTING_FAILED']));
+    const unseen = { kind: 'TOTALS_UNSEEN', amountMinor: 20_001n } as const;
+    const get = async (path: string) => (await office.as(own, 'finance').get(path).expect(200)).body;
+    await acknowledged(office, own, run, unseen);
+    expect(await get(pathOf(run, '/reconciliation'))).toMatchObject({ acknowledged: [] });
+    for (const lack of [9_000n, 10_001n])
+      await acknowledged(office, own, run, { ...unseen, amountMinor: lack, lackingMinor: lack });
+    const lacked = { acknowledged: [{ kind: 'TOTALS_UNSEEN', payments: 0, amount: '100.01' }] };
+    expect(await get(pathOf(run, '/reconciliation'))).toMatchObject(lacked);
+    expect(await get('/reconciliation?period=2026-11')).toMatchObject(lacked);
+    const { text } = await office.as(own, 'finance').get('/reconciliation?period=2026-11&format=csv');
+    const lines = parse(text, { columns: true });
+    for (const line of lines) expect(line).toMatchObject({ lacked_payments: '0', lacked_amount: '100.01' });
   });
 
   it('tells what came in and names no payment once where the bank shows one as returned after it was asked about', async () => {

@@ -36,6 +36,14 @@ const look = async () => {
   await Promise.all([one.overdue.tick(), other.overdue.tick()]);
   return open();
 };
+/** As the list of the schedule's periods says it. */
+const isOverdue = async (period: string) => {
+  const months = await periodsOf(one.database, schedule);
+  const overdue = await one.database.inEmployer(schedule.employerId, (tx) =>
+    one.overdue.among(tx, schedule, months),
+  );
+  return new Set<string>(overdue).has(period);
+};
 const open = async () =>
   (
     await query<{ happened: string }>(
@@ -99,11 +107,7 @@ it('asks nothing of a month that a run of former terms pays already', async () =
   await query('UPDATE schedule_period SET pay_run_id = NULL');
   clock.set(MARCH_DUE);
   expect(await look()).toEqual([]);
-  const months = await periodsOf(one.database, schedule);
-  const overdue = await one.database.inEmployer(schedule.employerId, (tx) =>
-    one.overdue.among(tx, schedule, months),
-  );
-  expect([...overdue]).not.toContain('2026-03');
+  expect(await isOverdue('2026-03')).toBe(false);
   await moved(id, 'CANCELLING');
   expect(await look()).toEqual([due('2026-03', MARCH_DUE, 'there is none')]);
 });
@@ -279,7 +283,22 @@ it('tells of a month whose run is being cancelled, which the bank holds up', asy
       `${showId('run', id)} is being cancelled, which ends once the bank has shown what became of it`,
     ),
   ]);
+  expect(await isOverdue('2026-03')).toBe(true);
 });
+
+it.each(['2026-03-20T08:00:00.000Z', '2026-03-25T09:00:00.000Z'])(
+  'goes by the time of the run where people gave another than that of the schedule: %s',
+  async (at) => {
+    const id = await bound();
+    await execute(store.superuserUrl, 'UPDATE pay_run SET submit_at = $2 WHERE id = $1', [id, at]);
+    const before = new Date(new Date(at).getTime() - 1_000).toISOString();
+    clock.set(before);
+    expect([await look(), await isOverdue('2026-03')]).toEqual([[], false]);
+    clock.set(at);
+    expect(await look()).toEqual([due('2026-03', at, notApproved(id))]);
+    expect(await isOverdue('2026-03')).toBe(true);
+  },
+);
 
 describe('a run of no schedule', () => {
   /** Made at ten on the tenth, to be executed on the 25th. */

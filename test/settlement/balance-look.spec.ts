@@ -67,6 +67,14 @@ async function close(): Promise<void> {
   await payroll.close();
 }
 
+/** Two people decide all that is asked. */
+const decided = (action: 'ACKNOWLEDGE' | 'RESUME') =>
+  sql(`
+    WITH open AS (UPDATE attention SET resolved_at = now(), resolution = 'seen' WHERE resolved_at IS NULL RETURNING employer_id, id)
+    INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by, confirmed_at)
+    SELECT open.employer_id, gen_random_uuid(), open.id, '${action}', 'seen', prepared_by, approver_id, now()
+    FROM open, (SELECT * FROM approval LIMIT 1) a`);
+
 /** Looks once at the balance over a run, by default the first, by the instruction of it that ended last. */
 async function look(
   lostMinor: bigint,
@@ -227,6 +235,43 @@ describe('a run whose account has lost one of its instructions twice, while anot
     expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
   });
 
+  describe('and a smaller lack was asked about,', () => {
+    const lacks = async () =>
+      (
+        await select<{ minor: string }>(
+          payroll.database.superuserUrl,
+          'SELECT amount_minor AS minor FROM attention WHERE resolved_at IS NULL',
+        )
+      ).map(({ minor }) => BigInt(minor));
+    beforeEach(async () => {
+      payroll.clock.offsetMs = 20 * DAY_MS;
+      await sql(`
+        DELETE FROM attention_action; DELETE FROM attention;
+        UPDATE pay_run SET balance_before_minor = 10000000, balance_read_at = '2020-01-01'`);
+      await endsAs('EXT_REFUSED');
+      await look(TWICE - 500n);
+    });
+
+    it('is asked about anew, and the question is of no less than it told once', async () => {
+      const found = [await lacks()];
+      for (const less of [0n, 300n]) {
+        await look(TWICE - less);
+        found.push(await lacks());
+      }
+      expect(found).toEqual([[AMOUNT_MINOR - 500n], [AMOUNT_MINOR], [AMOUNT_MINOR]]);
+    });
+
+    it('is asked about once that was acknowledged, and not anew where no more lacks than was', async () => {
+      await decided('ACKNOWLEDGE');
+      const found = [];
+      for (const less of [700n, 500n, 0n]) {
+        await look(TWICE - less);
+        found.push(await lacks());
+      }
+      expect(found).toEqual([[], [], [AMOUNT_MINOR]]);
+    });
+  });
+
   it('is asked about no more where just the money came back, and no other traffic hides it', async () => {
     await sql(`
       DELETE FROM attention;
@@ -301,6 +346,50 @@ describe('a run of which people declared an instruction not executed', () => {
   it('stops everything where another of its instructions was executed twice', async () => {
     await look(2n * FIRST);
     expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
+  });
+});
+
+describe('a run of which the bank refused a submit, and people have not declared yet that it was not executed,', () => {
+  const SECOND = `(SELECT instruction_id FROM bank_payment WHERE row_no = 2)`;
+  const stands = (instruction: string, payment: string, live: boolean) =>
+    sql(`
+      UPDATE payment SET status = '${payment}', live = ${live} WHERE row_no = 2;
+      UPDATE instruction SET status = '${instruction}', submitted_at = NULL, closed_at = NULL, outcome = NULL
+        WHERE id = ${SECOND}`);
+  beforeAll(() => settled(1, 1));
+  beforeEach(async () => {
+    payroll.clock.offsetMs = DAY_MS;
+    await sql(`
+      DELETE FROM attention;
+      UPDATE pay_run SET balance_before_minor = 10000000, balance_read_at = '2020-01-01';
+      UPDATE bank_payment SET bank_status = 'INITIATED', bank_rank = 4 WHERE row_no = 2`);
+    await stands('SUBMIT_REFUSED', 'AT_BANK', true);
+  });
+  afterAll(close);
+
+  const isLookedAt = async () => {
+    const open = 'SELECT FROM pay_run WHERE balance_before_minor IS NOT NULL';
+    return (await select(payroll.database.superuserUrl, open)).length === 1;
+  };
+
+  it.each([
+    ['as much as another', 0, ['TOTAL_MISMATCH_AFTER_SUBMIT']],
+    ['another sum', 1, ['TOTALS_UNSEEN']],
+  ])('says nothing yet where that is of %s, and is asked about once they have', async (_what, more, told) => {
+    const amounts = (by: number) => sql(`UPDATE payment SET amount_minor = amount_minor + ${by} * row_no`);
+    await amounts(more);
+    const lost = 2n * AMOUNT_MINOR + BigInt(3 * more);
+    await look(lost);
+    const found = [[await asked(), await isLookedAt()]];
+    await stands('VOID', 'VOID', false);
+    payroll.clock.offsetMs = 20 * DAY_MS;
+    await look(lost);
+    found.push([await asked(), await isLookedAt()]);
+    await amounts(-more);
+    expect(found).toEqual([
+      [[], true],
+      [told, more > 0],
+    ]);
   });
 });
 
@@ -703,26 +792,19 @@ describe('two runs paid from one account, whose balance is looked at over each',
       BigInt(minor),
     ]);
   };
-  const resume = () =>
-    sql(`
-      WITH open AS (UPDATE attention SET resolved_at = now(), resolution = 'seen' WHERE resolved_at IS NULL RETURNING employer_id, id)
-      INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by, confirmed_at)
-      SELECT open.employer_id, gen_random_uuid(), open.id, 'RESUME', 'seen', prepared_by, approver_id, now()
-      FROM open, (SELECT * FROM approval LIMIT 1) a`);
-
   it('are asked about once where the second was executed again, and not anew by the look over the first', async () => {
     await lookOver(1, 2n * SECOND);
     expect(await open()).toEqual([[1, 1, 1, 2, SECOND]]);
     await lookOver(0, FIRST + 2n * SECOND);
     expect(await open()).toEqual([[1, 1, 1, 2, SECOND]]);
-    await resume();
+    await decided('RESUME');
     await lookOver(0, FIRST + 2n * SECOND);
     expect(await open()).toEqual([]);
   });
 
   it('are asked about each where both were, and the second not anew', async () => {
     await lookOver(1, 2n * SECOND);
-    await resume();
+    await decided('RESUME');
     await lookOver(0, 2n * FIRST + 2n * SECOND);
     expect(await open()).toEqual([[0, 0, 0, 2, FIRST]]);
   });
@@ -736,16 +818,83 @@ describe('two runs paid from one account, whose balance is looked at over each',
     expect(await open()).toEqual(both);
     await lookOver(1, 2n * SECOND);
     expect(await open()).toEqual(both);
-    await resume();
+    await decided('RESUME');
     await lookOver(1, 2n * SECOND);
     expect(await open()).toEqual([]);
   });
 
   it('are asked about anew where more of the second was executed again than was decided', async () => {
     await lookOver(1, 2n * SECOND);
-    await resume();
+    await decided('RESUME');
     await lookOver(0, FIRST + 3n * SECOND);
     expect(await open()).toEqual([[1, 1, 1, 4, 2n * SECOND]]);
+  });
+});
+
+describe('a run that was paid, while a payment of the run after it from its account ended unpaid,', () => {
+  const FIRST = 2n * AMOUNT_MINOR;
+  const SECOND = AMOUNT_MINOR + 100n;
+  const UNPAID = SECOND;
+  beforeAll(async () => {
+    await settled(2, 10, 100n);
+    await sql(`
+      UPDATE payment SET status = 'FAILED', live = false WHERE pay_run_id = '${runIds[1]}' AND row_no = 2;
+      UPDATE bank_payment SET bank_status = 'EXT_REFUSED'
+        WHERE payment_id = (SELECT id FROM payment WHERE pay_run_id = '${runIds[1]}' AND row_no = 2)`);
+  });
+  beforeEach(async () => {
+    payroll.clock.offsetMs = 20 * DAY_MS;
+    await sql(`
+      DELETE FROM attention;
+      UPDATE payment SET returned_at = NULL;
+      UPDATE pay_run r SET balance_before_minor = 10000000, balance_read_at =
+        (SELECT min(submitted_at) - interval '1 ms' FROM instruction i WHERE i.pay_run_id = r.id)`);
+  });
+  afterAll(close);
+
+  const askedOf = async () =>
+    (
+      await select<{ kind: string; run: string }>(
+        payroll.database.superuserUrl,
+        'SELECT kind, subject_id AS run FROM attention WHERE resolved_at IS NULL ORDER BY opened_at',
+      )
+    ).map(({ kind, run }) => [kind, runIds.indexOf(run)]);
+
+  it('is not asked about where that money is not back: the other is', async () => {
+    const found = [];
+    for (const lack of [UNPAID, UNPAID - 500n]) {
+      await look(FIRST + SECOND + lack);
+      found.push(await askedOf());
+    }
+    await look(SECOND + UNPAID, undefined, 1);
+    await look(FIRST + SECOND + UNPAID);
+    expect([...found, await askedOf()]).toEqual([[], [], [['TOTALS_UNSEEN', 1]]]);
+  });
+
+  it('is asked about once that is back, and its account lacks as much all the same', async () => {
+    await look(SECOND, undefined, 1);
+    await look(FIRST + SECOND + UNPAID);
+    expect(await askedOf()).toEqual([['TOTALS_UNSEEN', 0]]);
+  });
+
+  it('is asked about where its account lacks more than the other was asked about, which began later', async () => {
+    await look(SECOND + 500n, undefined, 1);
+    await look(FIRST + SECOND + 500n);
+    const found = [await askedOf()];
+    await look(FIRST + SECOND + 900n);
+    expect([...found, await askedOf()]).toEqual([
+      [['TOTALS_UNSEEN', 1]],
+      [
+        ['TOTALS_UNSEEN', 1],
+        ['TOTALS_UNSEEN', 0],
+      ],
+    ]);
+  });
+
+  it('is asked about, too, where money of its own came back by its status', async () => {
+    await sql(`UPDATE payment SET returned_at = now() WHERE pay_run_id = '${runIds[0]}' AND row_no = 2`);
+    await look(FIRST + SECOND);
+    expect(await askedOf()).toEqual([['TOTALS_UNSEEN', 0]]);
   });
 });
 

@@ -1,25 +1,15 @@
-import { NotFound } from '../../src/bank/errors';
-import { Claim, isThere, Leases, wake } from '../../src/database/leases';
 import { raise } from '../../src/pay-run/attention.store';
 import { messageIdOf } from '../../src/pay-run/message-id';
 import type { Totals } from '../../src/pay-run/match';
-import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { Attention } from '../../src/pay-run/attention.entity';
 import { accountLostAgain } from '../../src/pay-run/lost-again';
 import { groupsDiffer, totalsDiffer } from '../../src/pay-run/stop';
 import { Instruction } from '../../src/pay-run/instruction.entity';
-import {
-  ENDED,
-  nowRead,
-  tellOfEntries,
-  tellOfForeign,
-  tellOfUnread,
-} from '../../src/settlement/follow-alarms';
+import { tellOfEntries, tellOfForeign } from '../../src/settlement/follow-alarms';
 import { acknowledgedOf } from '../../src/reconciliation/acknowledged';
 import { idsOf } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
-import { execute, isLockAwaited, select } from '../support/database';
-import { eventually } from '../support/eventually';
+import { execute, select } from '../support/database';
 
 const ours = idsOf(1);
 let office: NothingAsked;
@@ -27,38 +17,6 @@ beforeEach(async () => {
   office = await nothingAsked();
 });
 afterEach(() => office.close());
-
-describe('the question why what ended could not be read for a day', () => {
-  it('is closed also where the last instructions of the run are read together', async () => {
-    const { database, server } = office;
-    const run = await database.inEmployer(ours.employer, async (tx) => {
-      const found = await tx.manager.findOneByOrFail(PayRun, { id: ours.run });
-      await tellOfUnread(tx, found, { bankInstructionId: 'bank-1-1' }, new NotFound(404, { raw: '' }));
-      wake(tx, 'FOLLOW', ours.employer, [...ours.instruction]);
-      return found;
-    });
-    await execute(
-      server.superuserUrl,
-      `UPDATE lease SET missing = '${ENDED}', missing_since = now() WHERE kind = 'FOLLOW'`,
-    );
-    const claims = await new Leases(database).claim('FOLLOW', 'a test', 10, 60_000);
-    const [first, second] = ours.instruction.map((id) => claims.find(({ subjectId }) => subjectId === id)!);
-    const read = (claim: Claim) =>
-      database.inEmployer(ours.employer, async (tx) => {
-        isThere(tx, claim, ENDED);
-        await nowRead(tx, run, claim.subjectId);
-      });
-    let beside = Promise.resolve();
-    await database.inEmployer(ours.employer, async (tx) => {
-      isThere(tx, first!, ENDED);
-      await nowRead(tx, run, first!.subjectId);
-      beside = read(second!);
-      await eventually(() => isLockAwaited(server.superuserUrl), 5_000);
-    });
-    await beside;
-    expect(await select(server.superuserUrl, `SELECT FROM attention WHERE resolved_at IS NULL`)).toEqual([]);
-  });
-});
 
 describe('the question what fees and refunds are that a submitted instruction lists', () => {
   it('says their amounts to whoever may see payments, and their sum', async () => {

@@ -12,7 +12,7 @@ import type { Config } from '../../src/config/env';
 import type { BackgroundDatabase } from '../../src/database/background-database';
 import { Leases } from '../../src/database/leases';
 import type { BalanceLook } from '../../src/settlement/balance-look';
-import { ENDED } from '../../src/settlement/follow-alarms';
+import { ENDED } from '../../src/settlement/ended-unread';
 import { FollowService } from '../../src/settlement/follow.service';
 import type { Follower, Step } from '../../src/settlement/follower';
 import type { TombstoneWatch } from '../../src/settlement/tombstone-watch';

@@ -94,4 +94,32 @@ describe('the service killed with -9 while it submits', () => {
       expect(await kindsOf()).toEqual(unknown.map(() => 'SUBMIT_UNKNOWN'));
     },
   );
+
+  it('is decided on by what the bank says, and by no amount, where it starts again under another unit of amounts', async () => {
+    const rows = payRows(ROWS_PER_INSTRUCTION, next);
+    next += rows.length;
+    const first = await payroll.spawn({ PAYRUN_CRASH_AT: 'submit.sent:1' });
+    const { data: run } = await payroll.upload(payFile(rows));
+    await payroll.approve(run).catch(() => undefined);
+    expect(await first.ended).toBe('SIGKILL');
+
+    const unit = payroll.settings.BANK_AMOUNT_UNIT;
+    await payroll.spawn({ BANK_AMOUNT_UNIT: unit === 'minor' ? 'major' : 'minor' });
+    const path = await payroll.askedAbout(run.id, 'SUBMIT_UNKNOWN');
+    const reason = 'the bank was asked';
+    const refused = await payroll.decide(path, { action: 'NOT_EXECUTED', reason, evidence: 'letter 4711' });
+    expect(refused.data.code).toBe('WAS_EXECUTED');
+    await payroll.as('operator').delete(`${path}/actions`);
+    expect((await payroll.decide(path, { action: 'EXECUTED', reason })).status).toBe(200);
+    await payroll.until(run.id, ['FOLLOWING']);
+    const asked = async () => (await payroll.attention()).map(({ kind }) => kind);
+    await eventually(async () => (await asked()).length > 0, 15_000);
+    expect(await asked()).toEqual(['ACCOUNT_UNUSABLE']);
+
+    await payroll.endProcesses();
+    await payroll.spawn();
+    await payroll.untilSettled(run.id);
+    expect(await payroll.timesPaid(rows)).toEqual(rows.map(() => 1));
+    await eventually(async () => (await asked()).length === 0, 15_000);
+  });
 });

@@ -16,7 +16,7 @@ import type { PersonalData } from '../../src/database/personal-data';
 import { Abandonment } from '../../src/submission/abandonment';
 import { InstructionReader, shownUnclear } from '../../src/submission/read-back';
 import { referenceOf } from '../../src/submission/prepared-calls';
-import type { PayableRow, Work } from '../../src/submission/work';
+import { expectedRows, type PayableRow, type Work } from '../../src/submission/work';
 import type { BankInstruction, BankPayment } from '../../src/bank/records';
 import { PaymentsAlone } from '../../src/employer/payments-alone';
 import { faultsOf, readsOf } from '../support/reads-of';
@@ -249,6 +249,22 @@ describe('an unsubmitted instruction that is read back', () => {
       reading(refused, status, gone, false, {}, { ...payment, ids: ['77'] }).readBack(hidden, [row]);
     expect(await shows('INITIATED')).toMatchObject({ kind: 'equal' });
     expect(await shows('PRO_MANUAL_REVIEW')).toEqual({ kind: 'unclear', unknown: 'PRO_MANUAL_REVIEW' });
+  });
+
+  it('is told of a row in doubt that is shown otherwise as that row, where a payment alone says which it is', async () => {
+    const iban = 'BE68539007547034';
+    const row = { rowNo: 1, amountMinor: 100n, currency: 'EUR', iban, bankPaymentId: null };
+    const messageId = expectedRows(work.instruction.id, [row as unknown as PayableRow])[0]?.messageId;
+    const shown = { bankPaymentId: '77', ids: ['77'] as const, amountMinor: 999n };
+    const reader = reading('INITIATED', 'INITIATED', gone, false, {}, shown);
+    reader.gateway.getPayment.mockResolvedValue({ ...shown, messageId, status: 'INITIATED' } as never);
+    const judged = await reader.readBack(
+      { ...work, planned: { ...work.planned, rowCount: 1, totalMinor: 100n } },
+      [row as unknown as PayableRow],
+    );
+    expect(judged).toMatchObject({
+      named: { FOREIGN_RECORD: [], ECHO_MISMATCH: [expect.stringMatching(/^row 1 differs in amount/)] },
+    });
   });
 
   it.each([

@@ -24,7 +24,7 @@ it('holds no submit of a run that a record has against employers that are made a
     payments: 1,
   });
   const unknown = [shown('of-a-known-run', ours.instruction[0]), shown('of-none')];
-  const sweep = { readable: true, unknown, moved: [], unidentified: ['of-nobody'] };
+  const sweep = { readable: true, unknown, moved: [], unidentified: ['of-nobody'], unread: 0 };
   await owners.keepForgotten(RESTORE, sweep, await owners.of(unknown));
   expect(
     await select(server.superuserUrl, 'SELECT bank_instruction_id AS id FROM forgotten_debit ORDER BY 1'),

@@ -14,6 +14,7 @@ interface Listed {
   messageId?: string;
   ids: readonly string[];
   bankPaymentId: string;
+  datedMs?: number;
 }
 
 const ours = (instructionId: string): Listed => ({
@@ -27,6 +28,8 @@ const ours = (instructionId: string): Listed => ({
 interface Known {
   shown?: Record<string, string>;
   status?: string;
+  /** Message ids that payments read alone show. */
+  alone?: Record<string, string>;
 }
 
 const RECORDED = 'Z2';
@@ -35,7 +38,7 @@ const RECORDED = 'Z2';
 function sweep(
   since: readonly Listed[] | Error,
   all: readonly Listed[] | Error,
-  { shown = {}, status = 'VERIFIED' }: Known = {},
+  { shown = {}, status = 'VERIFIED', alone = {} }: Known = {},
 ) {
   const asked: (string | undefined)[] = [];
   async function* listStatuses({ from }: { from?: string }, isWanted: (marks: Listed) => boolean) {
@@ -50,7 +53,8 @@ function sweep(
       asked in shown
         ? Promise.resolve({ bankInstructionId: shown[asked], status: 'SETTLED' })
         : Promise.reject(new NotFound(404, raw)),
-    getPayment: () => Promise.reject(new NotFound(404, raw)),
+    getPayment: ([id]: readonly string[]) =>
+      id! in alone ? Promise.resolve({ messageId: alone[id!] }) : Promise.reject(new NotFound(404, raw)),
   } as unknown as BankGateway;
   const query = (_sql: string, [, instructionIds = []]: string[][]) =>
     Promise.resolve(
@@ -146,5 +150,33 @@ describe('what a bank lists after a restore', () => {
     expect(unknown).toMatchObject([
       { bankInstructionId: 'payment 815', instructionId: KNOWN, submitted: true },
     ]);
+  });
+});
+
+describe('what a bank lists after a restore, more than is read one by one', () => {
+  const NEWEST = '018f0000-0000-7000-8000-000000000009';
+  const DAY_MS = 86_400_000;
+  /** Of as many ids, from one on; nothing in the list says whose they are. */
+  const unmarked = (first: number, count: number, datedMs?: number): Listed[] =>
+    Array.from({ length: count }, (_, index) => {
+      const id = String(first + index);
+      return { status: 'SETTLED', ids: [id], bankPaymentId: id, datedMs };
+    });
+  const alone = { '5000': messageIdOf(NEWEST, 1) };
+
+  it.each([
+    ['its dates', [...unmarked(7000, 1_004, DAY_MS), ...unmarked(5000, 1, 2 * DAY_MS)]],
+    ['its ids where it gives no dates', [...unmarked(996, 1_004), ...unmarked(5000, 1)]],
+    ['its ids, and not by its order', [...unmarked(5000, 1), ...unmarked(996, 1_004)]],
+  ])('is read from the newest on, as it tells by %s', async (_by, listed) => {
+    const { unknown, unidentified, unread } = await sweep(listed, [], { alone }).found;
+    expect(unknown).toMatchObject([{ instructionId: NEWEST, submitted: true }]);
+    expect([unidentified.length, unread]).toEqual([1_004, 5]);
+  });
+
+  it('is read whole where it is no more than that, and nothing of it is said to be left', async () => {
+    const { unknown, unread } = await sweep([...unmarked(5000, 1), ...unmarked(1000, 999)], [], { alone })
+      .found;
+    expect([unknown.length, unread]).toEqual([1, 0]);
   });
 });

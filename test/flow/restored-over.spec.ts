@@ -1,0 +1,124 @@
+import { formatMinor } from '../../src/domain/money';
+import { payFile, payRows, totalMinor } from '../support/pay-rows';
+import { Payroll } from '../support/payroll';
+import { Restoring } from '../support/restoring';
+
+const EVIDENCE = 'letter of the bank, 4711';
+const rows = payFile(payRows(2));
+
+let payroll: Payroll;
+let restoring: Restoring;
+beforeEach(async () => {
+  restoring = await Restoring.start({ SUBMIT_DOUBT_MS: '4000' });
+  payroll = restoring.payroll;
+});
+afterEach(() => restoring.close());
+
+/** It was paid after a backup in which it was not approved, and was cancelled before the bank could be read. */
+async function cancelled(): Promise<string> {
+  const run = await payroll.uploaded(rows);
+  await restoring.backUp();
+  await payroll.approve(run);
+  await payroll.until(run.id, ['SETTLED'], 20_000);
+  await payroll.fault({ operation: 'listPaymentTransactions', kind: '500-before', every: 1 });
+  await restoring.restore();
+  await payroll
+    .as('preparer')
+    .post(payroll.path(`/pay-runs/${run.id}/cancellation`), { reason: 'it is late' });
+  await payroll.until(run.id, ['CANCELLED'], 20_000);
+  await payroll.clearFaults();
+  return run.id;
+}
+
+/** It was paid after a backup that has an older instruction of it, as released at the cut-off. */
+async function released(inBackup = '', afterBackup = deleted): Promise<string> {
+  await payroll.stopPastTheGate();
+  const id = await payroll.paid(rows);
+  await payroll.until(id, ['SUBMITTING'], 20_000);
+  await restoring.backUp();
+  await restoring.inBackup(
+    `SET session_replication_role = replica;
+     UPDATE instruction SET status = 'RELEASED';
+     UPDATE payment SET status = 'VOID', live = false;
+     UPDATE lease SET kind = 'FOLLOW', wake_at = now() WHERE kind = 'INSTRUCTION';
+     UPDATE pay_run SET status = 'FAILED', stopped_at = NULL, stopped_reason = NULL;
+     INSERT INTO state_change (employer_id, seq, subject, subject_id, pay_run_id, from_status, to_status, actor)
+     SELECT employer_id, 1000001, 'instruction', id, pay_run_id, 'VERIFIED', 'RELEASED', 'service' FROM instruction
+     UNION ALL SELECT employer_id, 1000002, 'pay_run', id, id, 'SUBMITTING', 'FOLLOWING', 'service' FROM pay_run
+     UNION ALL SELECT employer_id, 1000003, 'pay_run', id, id, 'FOLLOWING', 'FAILED', 'service' FROM pay_run; ${inBackup}`,
+  );
+  await afterBackup(id);
+  await payroll.letRunsGoOn();
+  await payroll.until(id, ['SETTLED'], 30_000);
+  await restoring.restore();
+  return id;
+}
+
+/** What is submitted then is another instruction. */
+async function deleted(id: string): Promise<void> {
+  const [built] = (await payroll.run(id)).instructions;
+  await payroll.deleteAtBank(built.bankInstructionId);
+}
+
+const executed = {
+  kind: 'UNRECORDED_SUBMIT',
+  payments: 2,
+  amount: formatMinor(totalMinor(payRows(2))),
+  evidence: EVIDENCE,
+};
+const timesPaid = async () => (await payroll.ledger()).payees.map(({ count }) => count);
+const report = async (id: string) =>
+  (await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`))).data;
+const decide = (path: string, evidence?: string) =>
+  payroll.decide(path, { action: 'EXECUTED', reason: 'the bank and we have compared our lists', evidence });
+
+describe('a submit that a restored database has forgotten, of a run that is over', () => {
+  it.each([
+    ['was cancelled', cancelled],
+    ['was released at the cut-off', () => released()],
+  ])(
+    'is decided by two people on the word of the bank, and counted in its report: it %s',
+    async (_how, over) => {
+      const id = await over();
+      const told = await restoring.answered();
+      expect(told).toContain('decided by its UNRECORDED_SUBMIT');
+      expect(told).not.toMatch(/approved as they were|is to be cancelled/);
+      expect(await restoring.resume()).toBe('RESUMED');
+      const asked = await payroll.askedAbout(id, 'UNRECORDED_SUBMIT');
+      expect((await payroll.as('operator').get(asked)).data.happened).toContain('goes on no more');
+      expect(await report(id)).toMatchObject({ explained: false, openDoubts: ['UNRECORDED_SUBMIT'] });
+
+      expect((await decide(asked)).data.code).toBe('NOT_AS_APPROVED');
+      await payroll.as('operator').delete(`${asked}/actions`);
+      expect((await decide(asked, EVIDENCE)).status).toBe(200);
+      expect(await report(id)).toMatchObject({ explained: true, openDoubts: [], acknowledged: [executed] });
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      expect((await payroll.attention()).map(({ kind }) => kind)).not.toContain('UNRECORDED_SUBMIT');
+
+      // Whom it paid is paid by no other run, unless a person releases that.
+      const again = await payroll.upload(payFile(payRows(1)));
+      expect(JSON.stringify(again.data)).toMatch(/EMPLOYEE_MAY_BE_PAID|EMPLOYEE_NOT_REPAYABLE/);
+      expect(await timesPaid()).toEqual([1, 1]);
+    },
+  );
+
+  it('is counted once where the record has it under another id at the bank, as what was given up and moved', async () => {
+    const id = await released(
+      `UPDATE instruction SET bank_instruction_id = 'older-' || bank_instruction_id;
+       UPDATE bank_payment SET bank_payment_id = 'older-' || bank_payment_id, bank_transaction_id = NULL`,
+      async () => undefined,
+    );
+    expect(await restoring.answered()).toContain('the database has another id of it');
+    expect(await restoring.resume()).toBe('RESUMED');
+    const reason = 'the bank and we have compared our lists';
+    const breach = await payroll.askedAbout(id, 'INVARIANT_BREACH');
+    expect((await payroll.as('operator').get(breach)).data.happened).toContain('has moved at the bank');
+    expect((await payroll.decide(breach, { action: 'RESUME', reason })).status).toBe(200);
+    const asked = await payroll.askedAbout(id, 'UNRECORDED_SUBMIT');
+    expect((await decide(asked, EVIDENCE)).status).toBe(200);
+    const { openDoubts, acknowledged } = await report(id);
+    expect(openDoubts).toEqual(['INVARIANT_BREACH']);
+    expect(acknowledged).toMatchObject([executed]);
+    expect(await timesPaid()).toEqual([1, 1]);
+  });
+});
