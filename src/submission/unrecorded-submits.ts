@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { isNotShown, NotFound, ReadFails } from '../bank/errors';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
-import { readBankStatus } from '../domain/bank-status';
+import { NOT_PROCESSABLE, readBankStatus, standingOf } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
@@ -58,7 +58,7 @@ export class UnrecordedSubmits {
   /**
    * Takes over what the bank shows as it was approved. Otherwise the bank's written reference is needed: with it what was
    * verified before is followed all the same and everything stops, and of the rest it is written down that it was executed,
-   * and how much where the bank shows it, so that its run ends at the cut-off and pays nobody of it again.
+   * and how much where the bank shows how every payment ended, so that its run ends at the cut-off and pays nobody of it again.
    * @throws DomainError NOT_AS_APPROVED, which says what differs
    */
   async takeOver(
@@ -79,7 +79,6 @@ export class UnrecordedSubmits {
     if (refused.length === 0) return;
     if (action.evidence === null) throw notAsApproved(refused);
     if (attention.instructionId !== null) for (const { forgotten } of all) await keep(tx, action, forgotten);
-    else assertEnded(refused);
     await countExecuted(tx, action, refused);
     if (attention.payRunId !== null) wake(tx, 'RUN', tx.employerId, [attention.payRunId]);
   }
@@ -106,31 +105,25 @@ export class UnrecordedSubmits {
 interface Refused {
   id: string;
   why: string;
-  executed: CountAndSum | 'under way' | undefined;
+  executed: CountAndSum | undefined;
 }
 
-/** Known where the bank shows every payment as it was approved, and how it ended. */
+/**
+ * Known where the bank shows every payment as it was approved, and how it ended: one left as not processable has, once
+ * another shows that the rest was executed.
+ */
 function executedOf(look: Unrecorded['look']): Refused['executed'] {
   if (typeof look !== 'object' || look.evidence.differs !== undefined) return undefined;
   const { rows, matched, isUnsettled } = look.evidence;
-  const readings = rows.map(({ rowNo, amountMinor }) => ({
-    amountMinor,
-    ...readBankStatus(matched.get(rowNo)?.status ?? ''),
-  }));
-  if (readings.some(({ kind }) => kind === 'progress' || kind === 'waiting')) return 'under way';
-  if (isUnsettled || readings.some(({ kind }) => kind !== 'terminal')) return undefined;
-  const settled = readings.filter((one) => one.kind === 'terminal' && one.outcome === 'SETTLED');
+  const ends = rows.map(({ rowNo, amountMinor }) => {
+    const seen = matched.get(rowNo);
+    const status = seen === undefined ? '' : standingOf(seen);
+    return { amountMinor, status, ...readBankStatus(status) };
+  });
+  if (isUnsettled || ends.some(({ kind }) => kind !== 'terminal')) return undefined;
+  const settled = ends.filter((one) => one.kind === 'terminal' && one.outcome === 'SETTLED');
+  if (settled.length === 0 && ends.some(({ status }) => status === NOT_PROCESSABLE)) return undefined;
   return { count: settled.length, amountMinor: sumMinor(settled.map(({ amountMinor }) => amountMinor)) };
-}
-
-/** What goes on would be counted wrongly, and nobody follows it. @throws DomainError NOT_AS_APPROVED */
-function assertEnded(refused: readonly Refused[]): void {
-  const open = refused.filter(({ executed }) => executed === 'under way').map(({ id }) => id);
-  if (open.length === 0) return;
-  throw new DomainError(
-    'NOT_AS_APPROVED',
-    `It is not decided yet: the bank has not ended every payment of ${open.join(', ')}. Confirm it once it has.`,
-  );
 }
 
 async function countExecuted(
@@ -138,7 +131,6 @@ async function countExecuted(
   action: AttentionActionRow,
   refused: readonly Refused[],
 ): Promise<void> {
-  const executed = refused.map((one) => (typeof one.executed === 'object' ? one.executed : undefined));
   await tx.query(
     `UPDATE forgotten_instruction f SET action_id = $3, executed_payments = e.payments, executed_minor = e.minor
      FROM unnest($2::text[], $4::int[], $5::bigint[]) AS e(id, payments, minor)
@@ -147,8 +139,8 @@ async function countExecuted(
       tx.employerId,
       refused.map(({ id }) => id),
       action.id,
-      executed.map((sum) => sum?.count ?? null),
-      executed.map((sum) => sum?.amountMinor ?? null),
+      refused.map(({ executed }) => executed?.count ?? null),
+      refused.map(({ executed }) => executed?.amountMinor ?? null),
     ],
   );
 }
