@@ -10,7 +10,7 @@ import { PAY_RUN_SUBMITTED, PayRunStatus } from '../domain/pay-run';
 import type { CountAndSum } from '../domain/reconciliation';
 import { readToDecide } from '../employer/bank-problem';
 import type { Attention, AttentionActionRow } from '../pay-run/attention.entity';
-import { clear, raiseUndecided } from '../pay-run/attention.store';
+import { clear, raiseNaming } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction } from '../pay-run/instruction.store';
 import { lockRun } from '../pay-run/pay-run.store';
@@ -145,10 +145,10 @@ async function countExecuted(
   );
 }
 
-/** The instruction that others submitted, or all that a restored database forgot of a run. */
+/** The instruction that others submitted, or what people have read that a restored database forgot of a run. */
 async function subjectsOf(
   tx: EmployerTransaction,
-  { instructionId, payRunId }: Attention,
+  { instructionId, payRunId, happened }: Attention,
 ): Promise<Forgotten[]> {
   if (instructionId !== null) {
     const { employerId } = tx;
@@ -161,7 +161,8 @@ async function subjectsOf(
      WHERE employer_id = $1 AND pay_run_id = $2 AND adopted_at IS NULL AND action_id IS NULL ORDER BY found_at, bank_instruction_id`,
     [tx.employerId, payRunId],
   );
-  return rows.map(({ id, instruction, reference }) => ({
+  const told = rows.filter(({ id }) => happened.includes(quoted(id)));
+  return told.map(({ id, instruction, reference }) => ({
     bankInstructionId: id,
     instructionId: instruction ?? undefined,
     payRunId: payRunId ?? '',
@@ -190,6 +191,11 @@ function notAsApproved(refused: readonly { id: string; why: string }[]): DomainE
   return new DomainError('NOT_AS_APPROVED', `It is not taken over (${shown}). ${next}`);
 }
 
+/** So that no id is part of another. */
+function quoted(bankInstructionId: string): string {
+  return `"${bankInstructionId}"`;
+}
+
 const OVER =
   'The run goes on no more: what the bank executed of it is counted beside its payments once this is decided on the written word of the bank, and nobody whom it paid is paid again by itself.';
 
@@ -213,16 +219,17 @@ export async function tellUnrecorded(tx: EmployerTransaction, payRunIds: readonl
     [tx.employerId, payRunIds, ASKED_OF],
   );
   for (const { id, going_on: isGoingOn, payments, minor, left } of runs) {
-    const ids = left.join(', ');
-    await raiseUndecided(tx, {
+    const named = left.map(quoted);
+    const alarm = {
       kind: 'UNRECORDED_SUBMIT',
       subjectId: id,
       payRunId: id,
-      happened: `The bank shows ${ids} as submitted. A restored database had forgotten that, and it could not be taken back. ${isGoingOn ? 'The run is not sent on, and does not end, before this is decided.' : OVER}`,
-      bankReference: ids,
+      happened: `The bank shows ${named.join(', ')} as submitted. A restored database had forgotten that, and it could not be taken back. ${isGoingOn ? 'The run is not sent on, and does not end, before this is decided.' : OVER}`,
+      bankReference: left.join(', '),
       payments,
       amountMinor: BigInt(minor),
-    });
+    } as const;
+    await raiseNaming(tx, alarm, named);
   }
   const taken = await tx.query<{ id: string }>(
     `SELECT a.subject_id AS id FROM attention a
