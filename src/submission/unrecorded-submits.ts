@@ -197,7 +197,7 @@ function quoted(bankInstructionId: string): string {
 }
 
 const OVER =
-  'The run goes on no more: what the bank executed of it is counted beside its payments once this is decided on the written word of the bank, and nobody whom it paid is paid again by itself.';
+  'The run goes on no more, and nobody whom it paid is paid again by itself. Once this is decided on the written word of the bank, what it executed is counted beside the payments of the run where it shows each as it was approved, and as settled or ended unpaid; else it stays a doubt of its report.';
 
 /**
  * After submits of runs were, or were not, taken back: people are asked about what is left of a run that can only go on, or

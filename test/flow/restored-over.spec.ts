@@ -133,7 +133,11 @@ describe('a submit that a restored database has forgotten, of a run that is over
     await start();
     const id = await cancelled(withPayee('neverSettles'), 'FOLLOWING');
     await decideOnEvidence(id);
-    expect(await report(id)).toMatchObject({ explained: false, openDoubts: ['UNRECORDED_SUBMIT'] });
+    const { explained, openDoubts, acknowledged } = await report(id);
+    expect([explained, openDoubts]).toEqual([false, ['UNRECORDED_SUBMIT']]);
+    expect(acknowledged).toMatchObject([{ ...executed, payments: 0, amount: '0.00' }]);
+    expect(acknowledged[0].happened).toContain('else it stays a doubt of its report');
+    expect(acknowledged[0].meaning).toContain('nothing is counted of one');
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect((await payroll.attention()).map(({ kind }) => kind)).not.toContain('UNRECORDED_SUBMIT');
   });
