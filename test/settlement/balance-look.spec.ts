@@ -891,6 +891,17 @@ describe('a run that was paid, while a payment of the run after it from its acco
     ]);
   });
 
+  it('is asked about where it ended after the balance of the other was read, over which none can be compared', async () => {
+    const endedBy = (by: string) =>
+      sql(`UPDATE instruction SET closed_at = closed_at ${by} WHERE pay_run_id = '${runIds[0]}'`);
+    await endedBy(`+ interval '1 hour'`);
+    await look(SECOND + UNPAID, undefined, 1);
+    const found = [await askedOf()];
+    await look(FIRST + SECOND + UNPAID);
+    await endedBy(`- interval '1 hour'`);
+    expect([...found, await askedOf()]).toEqual([[], [['TOTALS_UNSEEN', 0]]]);
+  });
+
   it('is asked about, too, where money of its own came back by its status', async () => {
     await sql(`UPDATE payment SET returned_at = now() WHERE pay_run_id = '${runIds[0]}' AND row_no = 2`);
     await look(FIRST + SECOND);
