@@ -213,9 +213,16 @@ const FROM_ACCOUNT = `r.account_id = ANY (ARRAY(
 /** In which the bank may execute an instruction: one whose submit it refused too, until people decide what happened. */
 const UNDER_WAY = words(['SUBMIT_INTENT', ...INSTRUCTION_PARKED, 'SUBMITTED']);
 
+/** With instructions `o` the submit `s` of each that the bank may have executed. */
+const WITH_SUBMITS = `LEFT JOIN submit_attempt s ON s.employer_id = o.employer_id
+  AND s.planned_instruction_id = o.planned_instruction_id AND s.outcome IS DISTINCT FROM 'PROVEN_UNSENT'`;
+
+/** When that was sent: the bank may have executed it at once, though a later read, or people, found that out. */
+const SENT_AT = `coalesce(s.attempted_at, o.submitted_at)`;
+
 /** In SQL, whether an instruction `o` that has ended was at the bank at an instant that a balance may show. */
 function wasUnderWay(shownFrom: string, readAt: string): string {
-  return `(o.closed_at >= ${shownFrom} AND coalesce(o.submitted_at, '-infinity') < ${readAt})`;
+  return `(o.closed_at >= ${shownFrom} AND coalesce(${SENT_AT}, '-infinity') < ${readAt})`;
 }
 
 interface Comparison extends Followed {
@@ -277,7 +284,7 @@ async function takenSince(
   { instruction, run, account, shownFrom, shownMs, againMs }: Comparison,
 ): Promise<Taken | undefined> {
   const [beside] = await tx.query(
-    `SELECT FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id
+    `SELECT FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id ${WITH_SUBMITS}
      WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND CASE WHEN r.id = $3
          THEN o.status IN ('VERIFIED', ${UNDER_WAY}) OR (o.closed_at, o.id) > (coalesce($4::timestamptz, '-infinity'), $5)
          ELSE o.status IN (${UNDER_WAY}) OR ${wasUnderWay('$7', '$6')} END
@@ -318,15 +325,15 @@ async function takenSince(
            OR coalesce(o.payments_read_at >= o.closed_at + make_interval(secs => $6::float8 / 1000), false) AS is_known
        FROM pay_run r
        JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id AND o.status IN ('CLOSED', 'VOID')
-       LEFT JOIN submit_attempt s ON s.employer_id = r.employer_id
-         AND s.planned_instruction_id = o.planned_instruction_id AND s.outcome IS DISTINCT FROM 'PROVEN_UNSENT'
+       ${WITH_SUBMITS}
        WHERE r.employer_id = $1 AND ${FROM_ACCOUNT}
-         AND (r.id = $3 OR coalesce(o.submitted_at, s.attempted_at) >= $4
+         AND (r.id = $3 OR ${SENT_AT} >= $4
            OR o.status = 'VOID' AND greatest(s.attempted_at, r.execution_date) >= $4 - interval '${MAY_STILL_EXECUTE_DAYS} days')),
      comparing AS MATERIALIZED (
        SELECT c.pay_run_id FROM (SELECT DISTINCT pay_run_id, shown_from, balance_read_at FROM took) c
        WHERE NOT EXISTS (
-         SELECT FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id
+         SELECT FROM pay_run r
+         JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id ${WITH_SUBMITS}
          WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND r.id <> c.pay_run_id
            AND ${wasUnderWay('c.shown_from', 'c.balance_read_at')}))
      SELECT b.instruction_id AS id, (SELECT bool_and(is_known) FROM took) AS is_known,
