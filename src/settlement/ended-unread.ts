@@ -69,16 +69,19 @@ async function tellOf(
   const isMine = (one: AskedRefusal) => one.instructionId === mine.instructionId && one.isHidden === isHidden;
   const isSaid = (words: string) => words.startsWith(beginning);
   const before = open?.refusals?.find(isMine);
-  const isTold = open?.refusals?.some(({ words }) => isSaid(words)) ?? isSaid(open?.happened ?? '');
+  const others = (await stillUnread(tx, open?.refusals ?? [])).filter((one) => !isMine(one));
+  const told = before === undefined ? others : [...others, before];
+  const isTold = open?.refusals ? told.some(({ words }) => isSaid(words)) : isSaid(open?.happened ?? '');
   if (isTold && (before === undefined || isSaid(before.words))) return;
   if (!isTold && (await isDecidedOf(tx, run.id, beginning))) return;
-  const others = (await stillUnread(tx, open?.refusals ?? [])).filter((one) => !isMine(one));
   const refusals = [...others, mine];
+  const allHappened = [...new Set(refusals.map(({ words }) => words))].join(' ');
+  if (open?.happened === allHappened) return;
   const alarm = {
     kind: 'ROW_UNSEEN',
     subjectId: run.id,
     payRunId: run.id,
-    happened: [...new Set(refusals.map(({ words }) => words))].join(' '),
+    happened: allHappened,
     certain:
       'Nothing more is sent for them. While the bank does not show them, nobody sees whether money of them moves or comes back.',
     askBank: askOf(refusals, account),
