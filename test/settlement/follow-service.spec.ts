@@ -92,9 +92,21 @@ it.each([
     await execute(office.server.superuserUrl, `UPDATE lease SET wake_at = now()`);
     await follow();
     const happened = expect.stringMatching(
-      /such as customer instruction "4711": what the bank shows of it cannot be recorded\.$/,
+      /^What the bank shows .* could not be recorded for a day, such as customer instruction "4711": that is a defect of this service/,
     ) as string;
     expect(await asked()).toEqual([{ kind: 'ROW_UNSEEN', payments: 3, happened }]);
+    const [{ certain, askBank } = {}] = await select<{ certain: string; askBank: string }>(
+      office.server.superuserUrl,
+      `SELECT certain, ask_bank AS "askBank" FROM attention WHERE resolved_at IS NULL`,
+    );
+    expect(askBank).toBe('Nothing: this is decided here.');
+    expect(certain).not.toContain('the bank does not show');
+    await execute(
+      office.server.superuserUrl,
+      'UPDATE lease SET wake_at = now(), holder = NULL, leased_until = NULL',
+    );
+    await follow(() => Promise.resolve({ unshown: [] }));
+    expect(await asked()).toEqual([]);
   },
 );
 
