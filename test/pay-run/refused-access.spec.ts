@@ -412,4 +412,25 @@ describe('payments that were forbidden when people let the employer go on', () =
     await took(LATER, FORBIDDEN[1]!);
     expect(await resumed(A)).toEqual([]);
   });
+
+  it('stay what they are where each was asked about and another of them is taken, until they are', async () => {
+    await forbid(A, FORBIDDEN);
+    await resume();
+    await took(LATER, FORBIDDEN[0]!);
+    expect((await before(A)).askedEach).toEqual(new Set());
+    const refused = FORBIDDEN.map((payment, n) =>
+      insertion('bank_payment', {
+        ...bankPayment,
+        instruction_id: A.instruction,
+        row_no: 90 + n,
+        payment_id: payment,
+        bank_payment_id: null,
+        bank_transaction_id: null,
+        add_outcome: 'REFUSED',
+      }),
+    );
+    await changed(...refused);
+    expect((await before(A)).askedEach).toEqual(new Set(FORBIDDEN.slice(1)));
+    expect(await resumed(A)).toEqual([]);
+  });
 });
