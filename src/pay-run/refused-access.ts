@@ -1,7 +1,7 @@
 import { readById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
-import { INSTRUCTION_PARKED, InstructionStatus } from '../domain/instruction';
+import { INSTRUCTION_UNDER_WAY, InstructionStatus } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
 import { isPayRunFinal, PAY_RUN_GOING_ON, PayRunStatus } from '../domain/pay-run';
 import { withoutUnstorable } from '../domain/storable-text';
@@ -14,8 +14,6 @@ import { Instruction } from './instruction.entity';
 import { PayRun } from './pay-run.entity';
 import { awaitTurnOfEmployer, stopEmployer } from './stop';
 import { unsentOf } from './unsent';
-
-const MAY_BE_SUBMITTED: readonly InstructionStatus[] = ['SUBMIT_INTENT', 'SUBMITTED', ...INSTRUCTION_PARKED];
 
 const HIDDEN = 'The bank refuses to show what became of submitted payments of';
 
@@ -178,7 +176,7 @@ async function stillRefused(
   return refusals.filter(({ isHidden, instructionId, runId, isOfFollowing, isOver }) => {
     const instruction = instructions.find(({ id }) => id === instructionId);
     const run = runs.find(({ id }) => id === runId);
-    if (isHidden) return instruction !== undefined && MAY_BE_SUBMITTED.includes(instruction.status);
+    if (isHidden) return instruction !== undefined && INSTRUCTION_UNDER_WAY.includes(instruction.status);
     if (run === undefined || isPayRunFinal(run.status)) return isOver === true;
     return (
       PAY_RUN_GOING_ON.includes(run.status) ||

@@ -13,7 +13,7 @@ import { Claim, fence } from '../database/leases';
 import { words } from '../database/words';
 import { lackOf, lacksDeclared, PaidByInstruction, paidAgain } from '../domain/balance';
 import { NEVER_DEBITED } from '../domain/bank-status';
-import { INSTRUCTION_PARKED } from '../domain/instruction';
+import { INSTRUCTION_UNDER_WAY } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
 import { Attention } from '../pay-run/attention.entity';
 import { clear, raiseUndecided } from '../pay-run/attention.store';
@@ -210,8 +210,7 @@ async function isAsked({ employerId, manager }: EmployerTransaction, run: PayRun
 const FROM_ACCOUNT = `r.account_id = ANY (ARRAY(
   SELECT a.id FROM employer_account a WHERE a.employer_id = $1 AND a.bank_account_id = $2))`;
 
-/** In which the bank may execute an instruction: one whose submit it refused too, until people decide what happened. */
-const UNDER_WAY = words(['SUBMIT_INTENT', ...INSTRUCTION_PARKED, 'SUBMITTED']);
+const UNDER_WAY = words(INSTRUCTION_UNDER_WAY);
 
 /** With instructions `o` the submit `s` of each that the bank may have executed. */
 const WITH_SUBMITS = `LEFT JOIN submit_attempt s ON s.employer_id = o.employer_id

@@ -47,8 +47,6 @@ const DRIFT_PAUSE_MS = 30_000;
 /** What ended is not read again sooner than this where a read of it failed. */
 const TRY_AGAIN_MS = 5_000;
 
-/** What is said of what ended where a defect of ours lasts. */
-
 /** What is missing of what is open while it would be read in another unit. */
 const UNIT = 'its unit';
 
