@@ -68,6 +68,13 @@ export const INSTRUCTION_UNSENT: readonly InstructionStatus[] = ['PLANNED', 'BUI
 /** The states in which an instruction's submit is parked for people. */
 export const INSTRUCTION_PARKED: readonly InstructionStatus[] = ['SUBMIT_REFUSED', 'SUBMIT_UNKNOWN'];
 
+/** The states in which the bank may execute an instruction, be it that it refused the submit, until people decide what happened. */
+export const INSTRUCTION_UNDER_WAY: readonly InstructionStatus[] = [
+  'SUBMIT_INTENT',
+  ...INSTRUCTION_PARKED,
+  'SUBMITTED',
+];
+
 /** The states in which an instruction of a submitting or followed run has reached its end. */
 export const INSTRUCTION_ENDED: readonly InstructionStatus[] = ['CLOSED', 'VOID', 'RELEASED'];
 

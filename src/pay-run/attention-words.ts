@@ -22,13 +22,25 @@ interface Words {
 export const REFUSED_ALONE =
   'Nobody is paid by this run before it is decided: it holds this payment alone. If it is not to be tried again, cancel the run.';
 
-/** Of adds that are forbidden, where nothing shows whether the bank refuses our access or the payments. */
-export const FORBIDDEN_ADDS = {
-  certain:
-    'Whether it refuses our access or these payments is not known; none of them is added. Nothing more is sent for this employer until two people resume it on this attention: what is forbidden still is then asked about payment by payment.',
-  askBank:
-    'May our access token add payments to instructions of account {ref}, and does it forbid some of them?',
-};
+/** What people decide of adds that are forbidden, where nothing shows whether the bank refuses our access or the payments. */
+const UNTIL_RESUMED =
+  'Nothing more is sent for this employer until two people resume it on this attention: what of these payments is forbidden still is then asked about payment by payment, unless many others are forbidden too.';
+
+/** Of adds that are forbidden to the customer instructions that are named. */
+export function forbiddenAdds(instructions: string): Pick<Words, 'certain' | 'askBank'> {
+  return {
+    certain: `Whether it refuses our access or these payments is not known; none of them is added. ${UNTIL_RESUMED}`,
+    askBank: `May our access token add payments to instructions of account {ref}? If it may, why are payments forbidden in customer instruction ${instructions}?`,
+  };
+}
+
+/** As `forbiddenAdds`, where our access is refused to others for certain. */
+export function forbiddenBesides(instructions: string): Pick<Words, 'certain' | 'askBank'> {
+  return {
+    certain: `The bank refuses our access; whether it forbids payments for that, or by themselves, is not known. None of those is added. ${UNTIL_RESUMED}`,
+    askBank: `${ATTENTION_WORDS.CREDENTIALS.askBank} ${forbiddenAdds(instructions).askBank}`,
+  };
+}
 
 /** Of an answer to an add that was not what was sent. */
 export const ECHO_IN_BUILDING =

@@ -21,6 +21,8 @@ export interface AskedRefusal {
   forbidden?: readonly string[];
   /** Set where the run had nothing more to send: it is what became of it that was refused. */
   isOfFollowing?: true;
+  /** Set where the run was over: it is watched, and that is refused as long as it lasts. */
+  isOver?: true;
 }
 
 /** Something a person must decide: what happened, what is certain, what to ask the bank. */

@@ -9,7 +9,7 @@ import { KEEPS_STOPPED } from './attention.store';
 import { repaysForgotten } from './forgotten-pay';
 import { lapseOnceClear } from './lapse';
 import { PayRun } from './pay-run.entity';
-import { DECIDED_BY_RESUMING, RESTORED_UNCLEAR, whoStoppedRun } from './stop';
+import { KEEP_A_RUN_STOPPED, RESTORED_UNCLEAR, whoStoppedRun } from './stop';
 
 /** What is worked on towards a submit; a submitted instruction is followed whether its run is stopped or not. */
 const UNSUBMITTED: readonly InstructionStatus[] = ['PLANNED', 'BUILDING', 'VERIFIED', 'SUBMIT_INTENT'];
@@ -48,7 +48,7 @@ export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<v
   const open = await tx.query<{ id: string }>(
     `SELECT a.id FROM attention a WHERE a.employer_id = $1 AND a.pay_run_id = $2 AND a.resolved_at IS NULL
        AND a.kind = ANY ($3) AND ${KEEPS_STOPPED} ORDER BY a.kind, a.id`,
-    [tx.employerId, run.id, DECIDED_BY_RESUMING],
+    [tx.employerId, run.id, KEEP_A_RUN_STOPPED],
   );
   if (open.length > 0) {
     const detail = 'Two people decide this: resolve the open attention instead.';

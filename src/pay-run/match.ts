@@ -25,6 +25,7 @@ export interface SeenPayment {
   iban?: string;
   name?: string;
   status: string;
+  groupStatus?: string;
 }
 
 /** What of an instruction is not as it was approved. */

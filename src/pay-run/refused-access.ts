@@ -1,7 +1,7 @@
 import { readById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
-import { INSTRUCTION_PARKED, InstructionStatus } from '../domain/instruction';
+import { INSTRUCTION_UNDER_WAY, InstructionStatus } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
 import { isPayRunFinal, PAY_RUN_GOING_ON, PayRunStatus } from '../domain/pay-run';
 import { withoutUnstorable } from '../domain/storable-text';
@@ -9,13 +9,11 @@ import { EmployerAccount } from '../employer/employer.entity';
 import { showId } from '../http/prefixed-id';
 import type { AskedRefusal } from './attention.entity';
 import { Alarm, isResumed, raise, raiseAnew } from './attention.store';
-import { FORBIDDEN_ADDS } from './attention-words';
+import { forbiddenAdds, forbiddenBesides } from './attention-words';
 import { Instruction } from './instruction.entity';
 import { PayRun } from './pay-run.entity';
 import { awaitTurnOfEmployer, stopEmployer } from './stop';
 import { unsentOf } from './unsent';
-
-const MAY_BE_SUBMITTED: readonly InstructionStatus[] = ['SUBMIT_INTENT', 'SUBMITTED', ...INSTRUCTION_PARKED];
 
 const HIDDEN = 'The bank refuses to show what became of submitted payments of';
 
@@ -40,15 +38,20 @@ export async function accessRefused(
     words: withoutUnstorable(happened),
     forbidden,
     ...(!sends && { isOfFollowing: true }),
+    ...(isPayRunFinal(run.status) && { isOver: true }),
   };
   const open = await openRefusals(tx);
   if (open.length === 0) return raise(tx, await alarmOf(tx, [mine]));
   const isTold = (one: AskedRefusal) =>
-    sends
-      ? one.runId === mine.runId && (forbidden === undefined || one.instructionId === mine.instructionId)
-      : one.words === mine.words;
+    sends ? one.runId === mine.runId && isOfSameKind(one, mine) : one.words === mine.words;
   if (open.some((one) => !one.isHidden && isTold(one))) return;
   await raiseAnew(tx, await alarmOf(tx, [...(await stillRefused(tx, open)), mine]));
+}
+
+/** Whether both are of our access alone, or of forbidden adds to the same instruction: each has a question of its own. */
+function isOfSameKind(one: AskedRefusal, other: AskedRefusal): boolean {
+  if (one.forbidden === undefined || other.forbidden === undefined) return one.forbidden === other.forbidden;
+  return one.instructionId === other.instructionId;
 }
 
 /**
@@ -93,26 +96,31 @@ function isLetGoOn(tx: EmployerTransaction, refusal: AskedRefusal): Promise<bool
 /**
  * What tells whether payments are forbidden by themselves that are to be added to an instruction: `resumed`, those of the
  * run that were forbidden when people were asked about our access, and let the employer go on, unless the bank has taken
- * one of them since, which shows that it was the access; and `tookElsewhere`, those it took into another attempt.
+ * one of them since, which shows that it was the access; `askedEach`, those of them that it has not taken since, and that
+ * people were then asked about each; and `tookElsewhere`, those it took into another attempt.
  */
 export async function forbiddenBefore(
   tx: EmployerTransaction,
   { id, payRunId }: Pick<Instruction, 'id' | 'payRunId'>,
   paymentIds: readonly string[],
-): Promise<{ resumed: Set<string>; tookElsewhere: Set<string> }> {
-  const resumed = await tx.query<{ ids: string[] }>(
-    `SELECT r.forbidden AS ids FROM attention a
+): Promise<{ resumed: Set<string>; askedEach: Set<string>; tookElsewhere: Set<string> }> {
+  const resumed = await tx.query<{ ids: string[]; taken: string[]; refused: string[] }>(
+    `SELECT r.forbidden AS ids, coalesce(since.taken, '{}') AS taken, coalesce(since.refused, '{}') AS refused
+     FROM attention a
      JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
      CROSS JOIN jsonb_to_recordset(a.refusals) AS r("runId" uuid, "instructionId" uuid, forbidden uuid[])
      JOIN instruction asked ON asked.employer_id = a.employer_id AND asked.id = r."instructionId"
+     CROSS JOIN LATERAL (
+       SELECT array_agg(b.payment_id) FILTER (WHERE b.add_outcome IN ('ADDED', 'ADOPTED')) AS taken,
+         array_agg(b.payment_id) FILTER (WHERE b.add_outcome = 'REFUSED') AS refused
+       FROM instruction i JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
+       WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND i.created_at >= asked.created_at
+         AND b.payment_id = ANY (r.forbidden)) AS since
      WHERE a.employer_id = $1 AND a.kind = 'CREDENTIALS' AND a.subject_id = $1 AND a.resolved_at IS NOT NULL
-       AND d.action = 'RESUME' AND d.confirmed_at IS NOT NULL AND r."runId" = $2 AND r.forbidden IS NOT NULL
-       AND NOT EXISTS (SELECT FROM instruction i
-         JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
-         WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND i.created_at >= asked.created_at
-           AND b.payment_id = ANY (r.forbidden) AND b.add_outcome IN ('ADDED', 'ADOPTED'))`,
+       AND d.action = 'RESUME' AND d.confirmed_at IS NOT NULL AND r."runId" = $2 AND r.forbidden IS NOT NULL`,
     [tx.employerId, payRunId],
   );
+  const taken = new Set(resumed.flatMap((one) => one.taken));
   const took = await tx.query<{ id: string }>(
     `SELECT DISTINCT b.payment_id AS id FROM instruction i
      JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
@@ -121,7 +129,8 @@ export async function forbiddenBefore(
     [tx.employerId, payRunId, id, paymentIds],
   );
   return {
-    resumed: new Set(resumed.flatMap(({ ids }) => ids)),
+    resumed: new Set(resumed.flatMap((one) => (one.taken.length === 0 ? one.ids : []))),
+    askedEach: new Set(resumed.flatMap(({ refused }) => refused).filter((one) => !taken.has(one))),
     tookElsewhere: new Set(took.map((one) => one.id)),
   };
 }
@@ -149,7 +158,8 @@ async function openRefusals(tx: EmployerTransaction): Promise<AskedRefusal[]> {
 
 /**
  * Without what was hidden and has ended since, or was found never to be submitted, and what was refused to runs that send
- * nothing any more; what kept a run from being followed stays until that is over.
+ * nothing any more; what kept a run from being followed stays until that is over, and what is refused of one that was over
+ * then stays too: it would be told anew at every read.
  */
 async function stillRefused(
   tx: EmployerTransaction,
@@ -163,11 +173,11 @@ async function stillRefused(
     'SELECT id, status FROM pay_run WHERE employer_id = $1 AND id = ANY ($2)',
     [tx.employerId, refusals.map(({ runId }) => runId)],
   );
-  return refusals.filter(({ isHidden, instructionId, runId, isOfFollowing }) => {
+  return refusals.filter(({ isHidden, instructionId, runId, isOfFollowing, isOver }) => {
     const instruction = instructions.find(({ id }) => id === instructionId);
     const run = runs.find(({ id }) => id === runId);
-    if (isHidden) return instruction !== undefined && MAY_BE_SUBMITTED.includes(instruction.status);
-    if (run === undefined || isPayRunFinal(run.status)) return false;
+    if (isHidden) return instruction !== undefined && INSTRUCTION_UNDER_WAY.includes(instruction.status);
+    if (run === undefined || isPayRunFinal(run.status)) return isOver === true;
     return (
       PAY_RUN_GOING_ON.includes(run.status) ||
       isOfFollowing === true ||
@@ -207,11 +217,27 @@ async function alarmOf(tx: EmployerTransaction, refusals: AskedRefusal[]): Promi
     instructionId: refusals.length === 1 ? refusals[0]?.instructionId : undefined,
     bankReference: [...accounts].join(', '),
     happened: told(refusals),
-    ...(refusals.every(({ forbidden }) => forbidden !== undefined) && FORBIDDEN_ADDS),
+    ...(await wordsOfForbidden(tx, refusals)),
     payments: totals.reduce((sum, { payments }) => sum + payments, 0),
     amountMinor: sumMinor(totals.map(({ amountMinor }) => amountMinor)),
     refusals,
   };
+}
+
+/** What else is certain, and to be asked, where adds are forbidden; nothing where none is. */
+async function wordsOfForbidden(
+  tx: EmployerTransaction,
+  refusals: readonly AskedRefusal[],
+): Promise<Pick<Alarm, 'certain' | 'askBank'>> {
+  const forbidden = refusals.filter((one) => one.forbidden !== undefined);
+  if (forbidden.length === 0) return {};
+  const instructions = await tx.query<{ id: string }>(
+    `SELECT bank_instruction_id AS id FROM instruction
+     WHERE employer_id = $1 AND id = ANY ($2) AND bank_instruction_id IS NOT NULL ORDER BY instruction.id`,
+    [tx.employerId, forbidden.map(({ instructionId }) => instructionId)],
+  );
+  const named = instructions.map(({ id }) => id).join(', ');
+  return forbidden.length === refusals.length ? forbiddenAdds(named) : forbiddenBesides(named);
 }
 
 /** What of a run that is being submitted no submit left for, and what the refusals are about; of any other, all. */

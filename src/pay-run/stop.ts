@@ -197,13 +197,12 @@ function isForeignAndDecided(tx: EmployerTransaction, { id }: Instruction, more:
   );
 }
 
-/** What people decide by letting things go on. */
-export const DECIDED_BY_RESUMING = (Object.keys(ATTENTION_WORDS) as AttentionKind[]).filter((kind) =>
-  (ATTENTION_WORDS[kind].actions as readonly AttentionAction[]).includes('RESUME'),
+/** What people decide by letting a run go on; that our access is refused stops its employer, however it may name runs. */
+export const KEEP_A_RUN_STOPPED = (Object.keys(ATTENTION_WORDS) as AttentionKind[]).filter(
+  (kind) =>
+    kind !== 'CREDENTIALS' &&
+    (ATTENTION_WORDS[kind].actions as readonly AttentionAction[]).includes('RESUME'),
 );
-
-/** Of these what keeps a run stopped; that our access is refused stops its employer, however it may name runs. */
-const KEEP_A_RUN_STOPPED = DECIDED_BY_RESUMING.filter((kind) => kind !== 'CREDENTIALS');
 
 /**
  * Takes back the stop that an attention threw, and no other: where another open attention stops the run, the employer

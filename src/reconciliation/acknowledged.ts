@@ -32,7 +32,7 @@ export const MEANING_BESIDE: Readonly<Record<BesideTheRows, string>> = {
   INVARIANT_BREACH:
     'What was approved of an instruction that we gave up and somebody else submitted: the bank may have executed all of it, some or nothing. It is in no line.',
   UNRECORDED_SUBMIT:
-    'What was approved of an instruction that we gave up and somebody else submitted, or what the bank shows as settled of one that a restored database had forgotten: two people said, on the written word of the bank, that it was executed. It is in no line.',
+    'What was approved of an instruction that we gave up and somebody else submitted, or what the bank shows as settled of one that a restored database had forgotten: two people said, on the written word of the bank, that it was executed. It is in no line; nothing is counted of one of which the bank did not show how each payment ended.',
   TOTALS_UNSEEN:
     'What the account lacked besides what was paid from it, whatever it was, long after that should have come back; what came back since is not taken off. Other runs of the account, and TOTAL_MISMATCH_AFTER_SUBMIT, may tell of the same. It is in no line.',
 };
@@ -92,6 +92,7 @@ interface Counting extends Shown {
  * the bank showed its payment as returned counts there. What was found in an instruction that was given up, or released,
  * before its submit has moved nothing, unless somebody else submitted it: then all that was approved of it may have moved,
  * or has, as people said; what the bank settled of it by what a restored database had forgotten counts in its stead.
+ * Of what that had forgotten, and the bank does not show as ended, there is the decision, and nothing counts.
  */
 export async function acknowledgedOf(
   tx: EmployerTransaction,
@@ -122,9 +123,12 @@ function decisionsOf(tx: EmployerTransaction, payRunIds: readonly string[]): Pro
          AND CASE WHEN a.instruction_id IS NULL THEN i.status NOT IN ('ABANDONED', 'CANCELLED')
            ELSE i.id = a.instruction_id END) approved ON true
      LEFT JOIN LATERAL (
-       SELECT sum(f.executed_payments)::int AS payments, sum(f.executed_minor) AS minor FROM forgotten_instruction f
+       SELECT coalesce(sum(f.executed_payments), CASE WHEN a.instruction_id IS NULL THEN 0 END)::int AS payments,
+         coalesce(sum(f.executed_minor), CASE WHEN a.instruction_id IS NULL THEN 0 END) AS minor
+       FROM forgotten_instruction f
        WHERE a.kind = 'UNRECORDED_SUBMIT' AND f.employer_id = a.employer_id AND f.pay_run_id = a.pay_run_id
-         AND f.adopted_at IS NULL AND f.action_id = d.id) executed ON true
+         AND f.adopted_at IS NULL AND f.action_id = d.id
+       HAVING count(*) > 0) executed ON true
      WHERE a.employer_id = $1 AND a.pay_run_id = ANY ($2) AND a.kind = ANY ($3) AND a.resolved_at IS NOT NULL
        AND d.confirmed_at IS NOT NULL AND (a.kind <> 'TOTAL_MISMATCH_AFTER_SUBMIT' OR a.beyond_payments IS NOT NULL)
        AND (a.kind <> 'TOTALS_UNSEEN' OR a.lacking_minor IS NOT NULL)

@@ -183,7 +183,7 @@ export function showPeriodReport({
   };
 }
 
-/** The same as CSV: one line for each run, the totals last. */
+/** The same as CSV: one line for each run, the totals last, but of what several runs tell that their account lacks. */
 export function csvOfPeriodReport({
   runs,
   totals,
@@ -262,7 +262,10 @@ function replacedCells({ uploaded, settled }: Table): Cell[] {
 
 function besideCells(acknowledged: readonly Acknowledged[]): Cell[] {
   return KINDS_BESIDE.flatMap((kind) => {
-    const { count, amountMinor } = add(acknowledged.filter((one) => one.kind === kind));
+    const those = acknowledged.filter((one) => one.kind === kind);
+    // Runs of one account may tell of the same.
+    if (kind === 'TOTALS_UNSEEN' && new Set(those.map((one) => one.payRunId)).size > 1) return [null, null];
+    const { count, amountMinor } = add(those);
     return [count, amountMinor];
   });
 }

@@ -13,7 +13,7 @@ import { Claim, fence } from '../database/leases';
 import { words } from '../database/words';
 import { lackOf, lacksDeclared, PaidByInstruction, paidAgain } from '../domain/balance';
 import { NEVER_DEBITED } from '../domain/bank-status';
-import { INSTRUCTION_PARKED } from '../domain/instruction';
+import { INSTRUCTION_UNDER_WAY } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
 import { Attention } from '../pay-run/attention.entity';
 import { clear, raiseUndecided } from '../pay-run/attention.store';
@@ -57,7 +57,8 @@ export class BalanceLook {
     if (look === 'early') return false;
     const shownFrom = this.shownFrom(run.balanceAskedAt, balanceReadAt);
     const { againMs } = watchOf(this.config);
-    const comparison = { ...followed, shownFrom, againMs };
+    const shownMs = { asked: this.config.BANK_LAG_BOUND_MS, read: shownWithinMs(this.config) };
+    const comparison = { ...followed, shownFrom, shownMs, againMs };
     const since = await this.database.inEmployer(claim.employerId, (tx) => takenSince(tx, comparison));
     if (since === undefined) return false;
     const { paid, isKnown } = since;
@@ -156,13 +157,14 @@ function mayGiveBack({ unpaidMinor, returnedMinor, unpaidChargesMinor }: TakenBy
 
 /**
  * Whether what an account lacks is a question of the run: not where only others have payments whose money may not have come
- * back, and one of these is yet to ask, or told of as much. One that began later does not see what was lost before.
+ * back, and one of these is yet to ask and can compare, or told of as much. One that began later does not see what was lost
+ * before.
  */
 function asksItself(run: PayRun, paid: readonly TakenByInstruction[], lackMinor: bigint): boolean {
   const isOwn = (one: TakenByInstruction) => one.payRunId === run.id;
   if (paid.some((one) => isOwn(one) && (mayGiveBack(one) || one.voidMinor > 0n))) return true;
-  const tells = ({ isLookedAt, toldMinor }: TakenByInstruction) =>
-    isLookedAt && (toldMinor === undefined || lackMinor <= toldMinor);
+  const tells = ({ isLookedAt, canCompare, toldMinor }: TakenByInstruction) =>
+    isLookedAt && (toldMinor === undefined ? canCompare : lackMinor <= toldMinor);
   return !paid.some((one) => mayGiveBack(one) && tells(one));
 }
 
@@ -208,12 +210,25 @@ async function isAsked({ employerId, manager }: EmployerTransaction, run: PayRun
 const FROM_ACCOUNT = `r.account_id = ANY (ARRAY(
   SELECT a.id FROM employer_account a WHERE a.employer_id = $1 AND a.bank_account_id = $2))`;
 
-/** In which the bank may execute an instruction: one whose submit it refused too, until people decide what happened. */
-const UNDER_WAY = words(['SUBMIT_INTENT', ...INSTRUCTION_PARKED, 'SUBMITTED']);
+const UNDER_WAY = words(INSTRUCTION_UNDER_WAY);
+
+/** With instructions `o` the submit `s` of each that the bank may have executed. */
+const WITH_SUBMITS = `LEFT JOIN submit_attempt s ON s.employer_id = o.employer_id
+  AND s.planned_instruction_id = o.planned_instruction_id AND s.outcome IS DISTINCT FROM 'PROVEN_UNSENT'`;
+
+/** When that was sent: the bank may have executed it at once, though a later read, or people, found that out. */
+const SENT_AT = `coalesce(s.attempted_at, o.submitted_at)`;
+
+/** In SQL, whether an instruction `o` that has ended was at the bank at an instant that a balance may show. */
+function wasUnderWay(shownFrom: string, readAt: string): string {
+  return `(o.closed_at >= ${shownFrom} AND coalesce(${SENT_AT}, '-infinity') < ${readAt})`;
+}
 
 interface Comparison extends Followed {
   /** What ended before that is in the balance from which the loss is counted. */
   shownFrom: Date;
+  /** The same of another run: so long before its balance was asked for, or before it was read where nobody knows that. */
+  shownMs: { asked: number; read: number };
   /** As in `Watch`. */
   againMs: number;
 }
@@ -225,6 +240,8 @@ interface TakenByInstruction extends PaidByInstruction {
   lastEndAt: Date;
   /** Whether the balance is looked at over its run, too. */
   isLookedAt: boolean;
+  /** Whether nothing else was under way when that of its run was read: no look over it compares where something was. */
+  canCompare: boolean;
   /** The most that its run was asked about as lacking; undefined where it was not. */
   toldMinor: bigint | undefined;
 }
@@ -263,14 +280,13 @@ async function lastDeclared(
  */
 async function takenSince(
   tx: EmployerTransaction,
-  { instruction, run, account, shownFrom, againMs }: Comparison,
+  { instruction, run, account, shownFrom, shownMs, againMs }: Comparison,
 ): Promise<Taken | undefined> {
   const [beside] = await tx.query(
-    `SELECT FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id
+    `SELECT FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id ${WITH_SUBMITS}
      WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND CASE WHEN r.id = $3
          THEN o.status IN ('VERIFIED', ${UNDER_WAY}) OR (o.closed_at, o.id) > (coalesce($4::timestamptz, '-infinity'), $5)
-         ELSE o.status IN (${UNDER_WAY})
-           OR o.closed_at >= $7 AND coalesce(o.submitted_at, '-infinity') < $6 END
+         ELSE o.status IN (${UNDER_WAY}) OR ${wasUnderWay('$7', '$6')} END
      LIMIT 1`,
     [
       tx.employerId,
@@ -294,25 +310,36 @@ async function takenSince(
       is_known: boolean;
       last_end_at: Date;
       is_looked_at: boolean;
+      can_compare: boolean;
       told_minor: string | null;
     }
   >(
     tx,
     `WITH took AS MATERIALIZED (
-       SELECT o.id, o.pay_run_id, r.balance_before_minor IS NOT NULL AS is_looked_at, o.status = 'VOID' AS is_void, coalesce(o.closed_at, s.attempted_at) AS ended_at,
+       SELECT o.id, o.pay_run_id, r.balance_before_minor IS NOT NULL AS is_looked_at, r.balance_read_at,
+         coalesce(r.balance_asked_at - make_interval(secs => $7::float8 / 1000),
+           r.balance_read_at - make_interval(secs => $8::float8 / 1000)) AS shown_from,
+         o.status = 'VOID' AS is_void, coalesce(o.closed_at, s.attempted_at) AS ended_at,
          o.status = 'VOID'
            OR coalesce(o.payments_read_at >= o.closed_at + make_interval(secs => $6::float8 / 1000), false) AS is_known
        FROM pay_run r
        JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id AND o.status IN ('CLOSED', 'VOID')
-       LEFT JOIN submit_attempt s ON s.employer_id = r.employer_id
-         AND s.planned_instruction_id = o.planned_instruction_id AND s.outcome IS DISTINCT FROM 'PROVEN_UNSENT'
+       ${WITH_SUBMITS}
        WHERE r.employer_id = $1 AND ${FROM_ACCOUNT}
-         AND (r.id = $3 OR coalesce(o.submitted_at, s.attempted_at) >= $4
-           OR o.status = 'VOID' AND greatest(s.attempted_at, r.execution_date) >= $4 - interval '${MAY_STILL_EXECUTE_DAYS} days'))
+         AND (r.id = $3 OR ${SENT_AT} >= $4
+           OR o.status = 'VOID' AND greatest(s.attempted_at, r.execution_date) >= $4 - interval '${MAY_STILL_EXECUTE_DAYS} days')),
+     comparing AS MATERIALIZED (
+       SELECT c.pay_run_id FROM (SELECT DISTINCT pay_run_id, shown_from, balance_read_at FROM took) c
+       WHERE NOT EXISTS (
+         SELECT FROM pay_run r
+         JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id ${WITH_SUBMITS}
+         WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND r.id <> c.pay_run_id
+           AND ${wasUnderWay('c.shown_from', 'c.balance_read_at')}))
      SELECT b.instruction_id AS id, (SELECT bool_and(is_known) FROM took) AS is_known,
        (SELECT pay_run_id FROM took WHERE took.id = b.instruction_id),
        (SELECT is_void FROM took WHERE took.id = b.instruction_id),
        (SELECT is_looked_at FROM took WHERE took.id = b.instruction_id),
+       EXISTS (SELECT FROM took JOIN comparing c USING (pay_run_id) WHERE took.id = b.instruction_id) AS can_compare,
        (SELECT max(a.lacking_minor) FROM took JOIN attention a ON a.employer_id = $1 AND a.subject_id = took.pay_run_id
           AND a.kind = 'TOTALS_UNSEEN' WHERE took.id = b.instruction_id) AS told_minor,
        greatest((SELECT ended_at FROM took WHERE took.id = b.instruction_id), max(p.returned_at)) AS last_end_at,
@@ -329,7 +356,10 @@ async function takenSince(
        AND p.pay_run_id = ANY (ARRAY(SELECT pay_run_id FROM took))
      WHERE b.employer_id = $1 AND b.instruction_id = ANY (ARRAY(SELECT id FROM took))
      GROUP BY b.instruction_id ORDER BY b.instruction_id`,
-    [tx.employerId, account.bankAccountId, run.id, run.balanceReadAt, NEVER_DEBITED, againMs],
+    [
+      ...[tx.employerId, account.bankAccountId, run.id, run.balanceReadAt, NEVER_DEBITED, againMs],
+      ...[shownMs.asked, shownMs.read],
+    ],
   );
   const paid = rows.map((row) => ({
     payRunId: row.pay_run_id,
@@ -343,6 +373,7 @@ async function takenSince(
     voidMinor: row.is_void ? BigInt(row.all_minor) : 0n,
     unpaidChargesMinor: BigInt(row.unpaid_charges_minor),
     isLookedAt: row.is_looked_at,
+    canCompare: row.can_compare,
     toldMinor: row.told_minor === null ? undefined : BigInt(row.told_minor),
   }));
   return { paid, isKnown: rows.every((row) => row.is_known) };

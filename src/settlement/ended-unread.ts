@@ -19,6 +19,9 @@ const SINCE_DETACHED = `${UNASKED}: when their account was last probed, no read 
 
 const UNREAD = 'Instructions of this run that have ended could not be read in full for a day';
 
+const UNRECORDED =
+  'What the bank shows of instructions of this run that have ended could not be recorded for a day';
+
 /** Why an ended instruction is not read, and how that begins: what begins so is told once for its run. */
 interface Obstacle {
   isHidden: boolean;
@@ -58,6 +61,13 @@ export async function tellOfUnread(
   return tellOf(tx, followed, { isHidden: false, happened, beginning: UNREAD });
 }
 
+/** As `tellOfUnread`, where a defect of ours is the obstacle: the bank is asked nothing for it. */
+export async function tellOfUnrecorded(tx: EmployerTransaction, followed: Followed): Promise<void> {
+  const { bankInstructionId } = followed.instruction;
+  const happened = `${UNRECORDED}, such as ${named(bankInstructionId)}: that is a defect of this service, of which its log tells.`;
+  return tellOf(tx, followed, { isHidden: false, happened, beginning: UNRECORDED });
+}
+
 /** All that keeps ended instructions of a run from being read is one question, told anew where there is more to it. */
 async function tellOf(
   tx: EmployerTransaction,
@@ -66,21 +76,28 @@ async function tellOf(
 ): Promise<void> {
   const open = await openOf(tx, run.id);
   const mine = { runId: run.id, instructionId: instruction.id, isHidden, words: happened };
-  const isMine = (one: AskedRefusal) => one.instructionId === mine.instructionId && one.isHidden === isHidden;
+  const isOurs = (words: string) => words.startsWith(UNRECORDED);
+  const isMine = (one: AskedRefusal) =>
+    one.instructionId === mine.instructionId &&
+    one.isHidden === isHidden &&
+    isOurs(one.words) === isOurs(happened);
   const isSaid = (words: string) => words.startsWith(beginning);
   const before = open?.refusals?.find(isMine);
-  const isTold = open?.refusals?.some(({ words }) => isSaid(words)) ?? isSaid(open?.happened ?? '');
+  const others = (await stillUnread(tx, open?.refusals ?? [])).filter((one) => !isMine(one));
+  const told = before === undefined ? others : [...others, before];
+  const isTold = open?.refusals ? told.some(({ words }) => isSaid(words)) : isSaid(open?.happened ?? '');
   if (isTold && (before === undefined || isSaid(before.words))) return;
   if (!isTold && (await isDecidedOf(tx, run.id, beginning))) return;
-  const others = (await stillUnread(tx, open?.refusals ?? [])).filter((one) => !isMine(one));
   const refusals = [...others, mine];
+  const allHappened = [...new Set(refusals.map(({ words }) => words))].join(' ');
+  if (open?.happened === allHappened) return;
   const alarm = {
     kind: 'ROW_UNSEEN',
     subjectId: run.id,
     payRunId: run.id,
-    happened: [...new Set(refusals.map(({ words }) => words))].join(' '),
+    happened: allHappened,
     certain:
-      'Nothing more is sent for them. While the bank does not show them, nobody sees whether money of them moves or comes back.',
+      'Nothing more is sent for them. While they are not read in full, nobody sees whether money of them moves or comes back.',
     askBank: askOf(refusals, account),
     payments: run.rowCount,
     amountMinor: run.totalMinor,
@@ -140,19 +157,19 @@ function askOf(told: readonly AskedRefusal[], account: EmployerAccount): string 
   return all.length === 0 ? NOTHING_TO_ASK : [...new Set(all)].join(' ');
 }
 
-/** Undefined where the bank was not asked, and may be. */
+/** Undefined where the bank was not asked, and may be, or where it answered. */
 function questionOn(words: string, { bankAccountId }: EmployerAccount): string | undefined {
   if (words.startsWith(HIDDEN))
     return 'Why are instructions of ours not shown any more, and did anything of them move since?';
   if (words === SINCE_DETACHED)
     return `Did anything move of our instructions from account ${bankAccountId} since they ended, and does money of them come back? We do not read them any more.`;
-  if (words.startsWith(UNASKED)) return undefined;
+  if (words.startsWith(UNASKED) || words.startsWith(UNRECORDED)) return undefined;
   const suchAs = words.slice(UNREAD.length, words.indexOf(': '));
   return `Why can instructions of ours${suchAs}, not be read any more in full, and did anything of them move since?`;
 }
 
 /**
- * Closes what `tellOfHidden` and `tellOfUnread` asked once every ended instruction of the run could be read again.
+ * Closes what `tellOfHidden`, `tellOfUnread` and `tellOfUnrecorded` asked once every ended instruction of the run could be read again.
  * @param instructionId which of them was read now
  */
 export async function nowRead(tx: EmployerTransaction, run: PayRun, instructionId: string): Promise<void> {
@@ -168,6 +185,6 @@ export async function nowRead(tx: EmployerTransaction, run: PayRun, instructionI
        AND EXISTS (SELECT FROM unnest($3::text[]) AS told WHERE starts_with(happened, told)) AND NOT EXISTS (
          SELECT FROM lease l JOIN instruction i ON i.employer_id = l.employer_id AND i.id = l.subject_id
          WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND i.id <> $5 AND l.kind = 'FOLLOW' AND l.missing = $4)`,
-    [tx.employerId, run.id, [UNREAD, HIDDEN, UNASKED], ENDED, instructionId],
+    [tx.employerId, run.id, [UNREAD, HIDDEN, UNASKED, UNRECORDED], ENDED, instructionId],
   );
 }

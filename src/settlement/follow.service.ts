@@ -29,7 +29,7 @@ import type { PayRun } from '../pay-run/pay-run.entity';
 import { raiseNotFollowed } from '../pay-run/waits-for-account';
 import { accessRefused, hiddenFromUs } from '../pay-run/refused-access';
 import { BalanceLook } from './balance-look';
-import { ENDED, nowRead, tellOfHidden, tellOfUnread } from './ended-unread';
+import { ENDED, nowRead, tellOfHidden, tellOfUnread, tellOfUnrecorded } from './ended-unread';
 import { wordsOfMissing } from './follow-alarms';
 import { contradictedForMs } from './follow.store';
 import { Followed, loadFollowed } from './followed';
@@ -46,9 +46,6 @@ const DRIFT_PAUSE_MS = 30_000;
 
 /** What ended is not read again sooner than this where a read of it failed. */
 const TRY_AGAIN_MS = 5_000;
-
-/** What is said of what ended where a defect of ours lasts. */
-const UNRECORDED = { message: 'what the bank shows of it cannot be recorded' };
 
 /** What is missing of what is open while it would be read in another unit. */
 const UNIT = 'its unit';
@@ -324,7 +321,8 @@ export class FollowService {
     await this.database
       .inEmployer(claim.employerId, async (tx) => {
         await this.inItsUnit(tx, claim, followed);
-        if (hasEnded(followed.instruction)) await this.tellOfMissing(tx, claim, followed, UNRECORDED);
+        if (hasEnded(followed.instruction) && missingForMs(tx, claim, ENDED) >= DAY_MS)
+          await tellOfUnrecorded(tx, followed);
         await this.follower.judgeUnread(tx, claim, followed, UNRECORDABLE);
       })
       .catch(() => undefined);

@@ -29,8 +29,10 @@ export async function tellOfDates(
 ): Promise<void> {
   const differs = differenceOf(read, run.executionDate);
   if (differs === undefined) return;
-  const sent = { ...SENT_AS_APPROVED, ...differs };
-  const words = (await isTakenOver(tx, instruction)) ? { ...differs, ...TAKEN_OVER } : sent;
+  const { happenedOf, ...asks } = differs;
+  const sent = { ...SENT_AS_APPROVED, ...asks, happened: happenedOf('a submitted instruction') };
+  const takenOver = { ...TAKEN_OVER, happened: happenedOf('an instruction taken over as submitted') };
+  const words = (await isTakenOver(tx, instruction)) ? takenOver : sent;
   const about = { ...aboutInstruction(instruction, planned), subjectId: run.id };
   const alarm = { kind: 'DATE_DIFFERS', ...about, ...words } as const;
   const open = await openAbout(tx, run);
@@ -94,11 +96,13 @@ async function isTakenOver(
 
 const WHY_EARLY = `Why were payments of customer instruction {ref} settled before the execution date it was sent with? ${WHEN_PAID}`;
 
-/** In words, and what the bank is asked where that is not what the kind asks. */
-function differenceOf(
-  { shown, seen, payments }: Shown,
-  approved: string,
-): Pick<Alarm, 'happened' | 'askBank'> | undefined {
+interface Difference extends Pick<Alarm, 'askBank'> {
+  /** In words, of an instruction that was sent, or taken over: the same of the other is another question. */
+  happenedOf: (which: string) => string;
+}
+
+/** How it differs, and what the bank is asked where that is not what the kind asks. */
+function differenceOf({ shown, seen, payments }: Shown, approved: string): Difference | undefined {
   const early = seen.flatMap(({ bankPaymentId, settlementDay: day }) =>
     day !== undefined && day < approved ? [{ bankPaymentId, day }] : [],
   );
@@ -108,13 +112,15 @@ function differenceOf(
     const [first] = early.flatMap(({ bankPaymentId, day }) => (paid.has(bankPaymentId) ? [day] : [])).sort();
     if (first !== undefined)
       return {
-        happened: `The bank shows payments of a submitted instruction as settled on ${first}, before the execution date ${approved} that was approved.`,
+        happenedOf: (which) =>
+          `The bank shows payments of ${which} as settled on ${first}, before the execution date ${approved} that was approved.`,
         askBank: WHY_EARLY,
       };
   }
   const date = shown?.executionDate ?? approved;
   if (!isOtherDate(date, approved)) return undefined;
   return {
-    happened: `The bank shows the execution date ${date} for a submitted instruction that was approved for ${approved}.`,
+    happenedOf: (which) =>
+      `The bank shows the execution date ${date} for ${which} that was approved for ${approved}.`,
   };
 }

@@ -13,6 +13,7 @@ import { StepEnd } from '../database/lease-worker';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { isPastSubmit } from '../domain/bank-status';
+import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { AttentionKind, NOT_OPENED, UNPAID_IN_MID_RUN } from '../pay-run/attention-words';
 import { Instruction } from '../pay-run/instruction.entity';
@@ -51,7 +52,7 @@ const ONE_INSTRUCTION = 'instruction_bank_instruction_id_key';
 
 /** An answer to which nothing more was taken; with the payments it forbids, where it is open whether it is our access. */
 interface Refusal extends AddResult {
-  forbidden?: readonly string[];
+  forbidden?: readonly PayableRow[];
 }
 
 interface InitiateCall {
@@ -236,7 +237,8 @@ export class Builder {
       const next = afterTurns([...left.keys()], turns, known);
       const results = next.payments.flatMap((one) => forbidden.get(one) ?? []);
       if (next.kind === 'payments') await this.refuse(claim, work, results);
-      if (next.kind === 'access' && results[0]) return { ...results[0], forbidden: next.payments };
+      if (next.kind === 'access' && results[0])
+        return { ...results[0], forbidden: results.map(({ row }) => row) };
       sent = next.kind === 'add' ? next.payments.flatMap((one) => left.get(one) ?? []) : [];
     }
     return undefined;
@@ -278,7 +280,11 @@ export class Builder {
     claim: Claim,
     work: Work,
     next: AfterRefusal,
-    { path, outcome, forbidden }: { path: string; outcome: Outcome<unknown>; forbidden?: readonly string[] },
+    {
+      path,
+      outcome,
+      forbidden,
+    }: { path: string; outcome: Outcome<unknown>; forbidden?: readonly PayableRow[] },
   ): Promise<StepEnd> {
     switch (next.kind) {
       case 'doubt':
@@ -295,8 +301,8 @@ export class Builder {
           work,
           forbidden === undefined
             ? `The bank refused our access while building: ${whyOf(outcome)}.`
-            : `The bank forbids payments to be added while building, and took none after them: ${whyOf(outcome)}.`,
-          forbidden,
+            : whatIsForbidden(work, forbidden, whyOf(outcome)),
+          forbidden?.map(({ paymentId }) => paymentId),
         );
         return 'never';
     }
@@ -386,6 +392,16 @@ async function raiseRefused(
     bankWords: saidIn(outcome),
   });
   return true;
+}
+
+function whatIsForbidden({ instruction }: Work, forbidden: readonly PayableRow[], why: string): string {
+  const rows = textOfFirstFew(
+    forbidden.map(({ rowNo }) => String(rowNo)),
+    MOST_NAMED,
+  );
+  const which =
+    forbidden.length === 1 ? `1 payment: row ${rows}` : `${forbidden.length} payments: rows ${rows}`;
+  return `The bank forbids payments to be added while building, and took none after them: ${why}. In customer instruction ${instruction.bankInstructionId} it forbids ${which}.`;
 }
 
 function turnOf(

@@ -10,6 +10,8 @@ export interface Known {
   readonly tookSome: boolean;
   /** Payments that were forbidden when people had it go on; none of them was taken since. */
   readonly resumed: ReadonlySet<string>;
+  /** Of what was forbidden then, what people were asked about each since, and is not taken since, be it that others are. */
+  readonly askedEach: ReadonlySet<string>;
   /** Payments that it took into another attempt to build their instruction. */
   readonly tookElsewhere: ReadonlySet<string>;
 }
@@ -30,7 +32,7 @@ const MOST_AT_THE_END = 4;
  * What follows turns of adds, some of which were forbidden. Only what is taken in a later turn shows that our access was
  * there: what was forbidden before, and is so again, are payments. One is kept to the end for that, and what is forbidden is
  * sent once more, since it was not executed. Where nothing is taken after more than a few it is our access, until two people
- * have said that it is there: forbidden still, it is these payments.
+ * have said that it is there: forbidden still, it is these payments, unless more than a few are that they were not asked about.
  * @param open in order, the payments of the instruction that have no answer but a refusal of these turns
  */
 export function afterTurns(open: readonly string[], turns: readonly Turn[], known: Known): Next {
@@ -40,7 +42,8 @@ export function afterTurns(open: readonly string[], turns: readonly Turn[], know
   const forbidden = open.filter((one) => refusals.has(one));
   const unshown = forbidden.filter((one) => (refusals.get(one)?.first ?? 0) >= lastTaken);
   const once = forbidden.filter((one) => refusals.get(one)?.times === 1);
-  const isResumed = isSaidToBeThere(open, unshown, turns, known);
+  const said = saidOf(turns, known);
+  const isResumed = isSaidToBeThere(open, unshown, said, known);
   const kept = unsent.slice(-1);
   const rest = unsent.slice(0, -1);
 
@@ -53,8 +56,9 @@ export function afterTurns(open: readonly string[], turns: readonly Turn[], know
     if (rest.length > 0) return { kind: 'add', payments: fruitless % 2 === 0 ? rest : rest.reverse() };
     return { kind: 'add', payments: once.length > 0 ? once : kept };
   }
-  const few = known.tookSome || lastTaken !== -1 ? MOST_AT_THE_END : 0;
-  if (unshown.length > few && !isResumed) return { kind: 'access', payments: unshown };
+  const few = isResumed || known.tookSome || lastTaken !== -1 ? MOST_AT_THE_END : 0;
+  const unsaid = isResumed ? unshown.filter((one) => !said.has(one)) : unshown;
+  if (unsaid.length > few) return { kind: 'access', payments: unshown };
   return once.length > 0 ? { kind: 'add', payments: once } : { kind: 'payments', payments: forbidden };
 }
 
@@ -70,16 +74,21 @@ function refusalsIn(turns: readonly Turn[]): Map<string, { first: number; times:
 }
 
 /**
- * Whether what people said of our access stands. It was the access, and may be so again, where something they were asked
- * about was taken since, or more than a few are forbidden that they were not asked about, and that were taken before.
+ * What is payments by what people said of our access. It was the access, and may be so again, where something they were asked
+ * about was taken since, but for what they were then asked about each.
  */
+function saidOf(turns: readonly Turn[], { resumed, askedEach }: Known): ReadonlySet<string> {
+  const isTaken = turns.some(({ taken }) => taken.some((one) => resumed.has(one)));
+  return isTaken ? askedEach : new Set([...resumed, ...askedEach]);
+}
+
+/** Whether that stands: not where more than a few are forbidden besides that were taken before. */
 function isSaidToBeThere(
   open: readonly string[],
   forbidden: readonly string[],
-  turns: readonly Turn[],
-  { resumed, tookElsewhere }: Known,
+  said: ReadonlySet<string>,
+  { tookElsewhere }: Known,
 ): boolean {
-  if (!open.some((one) => resumed.has(one))) return false;
-  if (turns.some(({ taken }) => taken.some((one) => resumed.has(one)))) return false;
-  return forbidden.filter((one) => !resumed.has(one) && tookElsewhere.has(one)).length <= MOST_AT_THE_END;
+  if (!open.some((one) => said.has(one))) return false;
+  return forbidden.filter((one) => !said.has(one) && tookElsewhere.has(one)).length <= MOST_AT_THE_END;
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { isNotShown, NotFound, ReadFails } from '../bank/errors';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
-import { isUndocumented, readBankStatus } from '../domain/bank-status';
+import { isUndocumented, NOT_PROCESSABLE, readBankStatus, standingOf } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
 import { INSTRUCTION_UNSENT, isInstructionLive } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
@@ -10,7 +10,7 @@ import { PAY_RUN_SUBMITTED, PayRunStatus } from '../domain/pay-run';
 import type { CountAndSum } from '../domain/reconciliation';
 import { readToDecide } from '../employer/bank-problem';
 import type { Attention, AttentionActionRow } from '../pay-run/attention.entity';
-import { clear, clearAttempt, raiseUndecided } from '../pay-run/attention.store';
+import { clear, clearAttempt, raiseNaming } from '../pay-run/attention.store';
 import { SUBMITTED_AFTER_ALL, WAS_IT_SUBMITTED } from '../pay-run/attention-words';
 import { Instruction } from '../pay-run/instruction.entity';
 import { endUnsubmitted, lockInstruction, planTheRest } from '../pay-run/instruction.store';
@@ -62,7 +62,7 @@ export class UnrecordedSubmits {
   /**
    * Takes over what the bank shows as it was approved. Otherwise the bank's written reference is needed: with it what was
    * verified before is followed all the same and everything stops, and of the rest it is written down that it was executed,
-   * and how much where the bank shows it, so that its run ends at the cut-off and pays nobody of it again.
+   * and how much where the bank shows how every payment ended, so that its run ends at the cut-off and pays nobody of it again.
    * @throws DomainError NOT_AS_APPROVED, which says what differs
    */
   async takeOver(
@@ -83,7 +83,6 @@ export class UnrecordedSubmits {
     if (refused.length === 0) return;
     if (action.evidence === null) throw notAsApproved(refused);
     if (attention.instructionId !== null) for (const { forgotten } of all) await keep(tx, action, forgotten);
-    else assertEnded(refused);
     await countExecuted(tx, action, refused);
     if (attention.payRunId !== null) wake(tx, 'RUN', tx.employerId, [attention.payRunId]);
   }
@@ -139,31 +138,25 @@ export class UnrecordedSubmits {
 interface Refused {
   id: string;
   why: string;
-  executed: CountAndSum | 'under way' | undefined;
+  executed: CountAndSum | undefined;
 }
 
-/** Known where the bank shows every payment as it was approved, and how it ended. */
+/**
+ * Known where the bank shows every payment as it was approved, and how it ended: one left as not processable has, once
+ * another shows that the rest was executed.
+ */
 function executedOf(look: Unrecorded['look']): Refused['executed'] {
   if (typeof look !== 'object' || look.evidence.differs !== undefined) return undefined;
   const { rows, matched, isUnsettled } = look.evidence;
-  const readings = rows.map(({ rowNo, amountMinor }) => ({
-    amountMinor,
-    ...readBankStatus(matched.get(rowNo)?.status ?? ''),
-  }));
-  if (readings.some(({ kind }) => kind === 'progress' || kind === 'waiting')) return 'under way';
-  if (isUnsettled || readings.some(({ kind }) => kind !== 'terminal')) return undefined;
-  const settled = readings.filter((one) => one.kind === 'terminal' && one.outcome === 'SETTLED');
+  const ends = rows.map(({ rowNo, amountMinor }) => {
+    const seen = matched.get(rowNo);
+    const status = seen === undefined ? '' : standingOf(seen);
+    return { amountMinor, status, ...readBankStatus(status) };
+  });
+  if (isUnsettled || ends.some(({ kind }) => kind !== 'terminal')) return undefined;
+  const settled = ends.filter((one) => one.kind === 'terminal' && one.outcome === 'SETTLED');
+  if (settled.length === 0 && ends.some(({ status }) => status === NOT_PROCESSABLE)) return undefined;
   return { count: settled.length, amountMinor: sumMinor(settled.map(({ amountMinor }) => amountMinor)) };
-}
-
-/** What goes on would be counted wrongly, and nobody follows it. @throws DomainError NOT_AS_APPROVED */
-function assertEnded(refused: readonly Refused[]): void {
-  const open = refused.filter(({ executed }) => executed === 'under way').map(({ id }) => id);
-  if (open.length === 0) return;
-  throw new DomainError(
-    'NOT_AS_APPROVED',
-    `It is not decided yet: the bank has not ended every payment of ${open.join(', ')}. Confirm it once it has.`,
-  );
 }
 
 async function countExecuted(
@@ -171,7 +164,6 @@ async function countExecuted(
   action: AttentionActionRow,
   refused: readonly Refused[],
 ): Promise<void> {
-  const executed = refused.map((one) => (typeof one.executed === 'object' ? one.executed : undefined));
   await tx.query(
     `UPDATE forgotten_instruction f SET action_id = $3, executed_payments = e.payments, executed_minor = e.minor
      FROM unnest($2::text[], $4::int[], $5::bigint[]) AS e(id, payments, minor)
@@ -180,16 +172,16 @@ async function countExecuted(
       tx.employerId,
       refused.map(({ id }) => id),
       action.id,
-      executed.map((sum) => sum?.count ?? null),
-      executed.map((sum) => sum?.amountMinor ?? null),
+      refused.map(({ executed }) => executed?.count ?? null),
+      refused.map(({ executed }) => executed?.amountMinor ?? null),
     ],
   );
 }
 
-/** The instruction that others submitted, or what is asked about of all that a restored database forgot of a run. */
+/** The instruction that others submitted, or what people have read that a restored database forgot of a run. */
 async function subjectsOf(
   tx: EmployerTransaction,
-  { instructionId, payRunId, subjectId }: Attention,
+  { instructionId, payRunId, subjectId, happened }: Attention,
 ): Promise<Forgotten[]> {
   if (instructionId !== null) {
     const { employerId } = tx;
@@ -200,7 +192,7 @@ async function subjectsOf(
   }
   const left = await leftOf(tx, payRunId === null ? [] : [payRunId]);
   return left
-    .filter((one) => subjectOf(one) === subjectId && !one.said)
+    .filter((one) => subjectOf(one) === subjectId && !one.said && happened.includes(quoted(one.id)))
     .map((one) => ({
       bankInstructionId: one.id,
       instructionId: one.instruction ?? undefined,
@@ -289,13 +281,18 @@ function notAsApproved(refused: readonly { id: string; why: string }[]): DomainE
   return new DomainError('NOT_AS_APPROVED', `It is not taken over (${shown}). ${next}`);
 }
 
+/** So that no id is part of another. */
+function quoted(bankInstructionId: string): string {
+  return `"${bankInstructionId}"`;
+}
+
 const FOLLOWED =
   'EXECUTED has it followed, and nobody of it paid again; NOT_EXECUTED gives it up, and its rows are built again, once the run is approved again where nothing of it is submitted.';
 
 const COUNTED = 'EXECUTED has it counted, and nobody of it paid again by itself; NOT_EXECUTED gives it up.';
 
 const OVER =
-  'The run goes on no more: what the bank executed of it is counted beside its payments once this is decided on the written word of the bank, and nobody whom it paid is paid again by itself.';
+  'The run goes on no more, and nobody whom it paid is paid again by itself. Once this is decided on the written word of the bank, what it executed is counted beside the payments of the run where it shows each as it was approved, and as settled or ended unpaid; else it stays a doubt of its report.';
 
 /**
  * After submits of runs were, or were not, taken back: people are asked about what is left of a run that can only go on, or
@@ -327,27 +324,33 @@ export async function tellUnrecorded(tx: EmployerTransaction, payRunIds: readonl
 async function raiseLeft(tx: EmployerTransaction, subjectId: string, left: readonly Left[]): Promise<void> {
   const [one] = left;
   if (one === undefined) return;
-  const ids = left.map(({ id }) => id).join(', ');
+  const ids = left.map(({ id }) => id);
+  const named = ids.map(quoted);
   const { payments, minor } = subjectId === one.run ? one.ofRun : one;
   const alarm = {
     kind: 'UNRECORDED_SUBMIT',
     subjectId,
     payRunId: one.run,
-    bankReference: ids,
+    bankReference: ids.join(', '),
     payments,
     amountMinor: BigInt(minor),
   } as const;
   const isOver = ASKED_OF.includes(one.runStatus) && one.runStatus !== 'SUBMITTING';
   if (!left.every(({ status }) => isUndocumented(status)))
-    return raiseUndecided(tx, {
-      ...alarm,
-      happened: `The bank shows ${ids} as submitted. A restored database had forgotten that, and it could not be taken back. ${isOver ? OVER : 'The run is not sent on, and does not end, before this is decided.'}`,
-    });
+    return raiseNaming(
+      tx,
+      {
+        ...alarm,
+        happened: `The bank shows ${named.join(', ')} as submitted. A restored database had forgotten that, and it could not be taken back. ${isOver ? OVER : 'The run is not sent on, and does not end, before this is decided.'}`,
+      },
+      named,
+    );
   const statuses = [...new Set(left.map(({ status }) => status))].join(', ');
-  await raiseUndecided(tx, {
+  const undocumented = {
     ...alarm,
-    happened: `${SUBMITTED_AFTER_ALL}${ids} as ${statuses}, which no document names. ${isOver ? OVER : 'The run is not sent on before this is decided.'}`,
+    happened: `${SUBMITTED_AFTER_ALL}${named.join(', ')} as ${statuses}, which no document names. ${isOver ? OVER : 'The run is not sent on before this is decided.'}`,
     certain: `The restored record has no submit of it, and nothing is sent for the same rows. Whether it was submitted nobody knows: each answer takes the bank’s written word. ${isOver ? COUNTED : FOLLOWED}`,
     askBank: WAS_IT_SUBMITTED,
-  });
+  };
+  await raiseNaming(tx, undocumented, named);
 }

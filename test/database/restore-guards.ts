@@ -101,10 +101,18 @@ const BY_TWO: Pick<Guard, 'kind' | 'on' | 'object' | 'says'> = {
   object: 'refuse_decision_by_one_person',
   says: 'unrecorded_submit_needs_two_people',
 };
+const ONCE: Pick<Guard, 'kind' | 'on' | 'object' | 'says'> = {
+  kind: 'trigger',
+  on: 'forgotten_instruction',
+  object: 'refuse_second_decision',
+  says: 'unrecorded_submit_is_decided_once',
+};
 interface Change {
   asked?: Row;
   decided?: Row;
 }
+/** Of all that is forgotten of a run, on the bank's written word. */
+const BY_LETTER: Change = { asked: { instruction_id: null }, decided: { evidence: 'a letter' } };
 const decision = (row: Row, change: Change = {}) =>
   [
     insertion('attention', { ...asked, ...change.asked }),
@@ -168,7 +176,7 @@ const UNRECORDED_GUARDS: Guard[] = [
   {
     name: 'what could not be taken back is said to be executed only with what the bank wrote',
     ...BY_TWO,
-    lawful: decision(inWriting, { asked: { instruction_id: null }, decided: { evidence: 'a letter' } }),
+    lawful: decision(inWriting, BY_LETTER),
     forbidden: decision(inWriting, { asked: { instruction_id: null } }),
   },
   ...(<{ what: string; change: Change }[]>[
@@ -358,31 +366,15 @@ export const RESTORE_GUARDS: Guard[] = [
   })),
   {
     name: 'what becomes of a submit that is not in the record is decided once',
-    kind: 'trigger',
-    on: 'forgotten_instruction',
-    object: 'refuse_second_decision',
-    says: 'unrecorded_submit_is_decided_once',
-    given: [
-      decision(
-        { ...inWriting, action_id: null },
-        { asked: { instruction_id: null }, decided: { evidence: 'a letter' } },
-      ),
-    ],
+    ...ONCE,
+    given: [decision({ ...inWriting, action_id: null }, BY_LETTER)],
     lawful: decides,
     forbidden: `${decides}; UPDATE forgotten_instruction SET action_id = NULL WHERE action_id = '${NEXT}'`,
   },
   {
     name: 'what is counted of a submit that is not in the record stays as it was decided',
-    kind: 'trigger',
-    on: 'forgotten_instruction',
-    object: 'refuse_second_decision',
-    says: 'unrecorded_submit_is_decided_once',
-    given: [
-      decision(
-        { ...inWriting, executed_payments: 1, executed_minor: 100 },
-        { asked: { instruction_id: null }, decided: { evidence: 'a letter' } },
-      ),
-    ],
+    ...ONCE,
+    given: [decision({ ...inWriting, executed_payments: 1, executed_minor: 100 }, BY_LETTER)],
     lawful: counted(1),
     forbidden: counted(2),
   },
@@ -437,7 +429,7 @@ export const RESTORE_GUARDS: Guard[] = [
   {
     name: 'nothing is released of a run of which a submit was forgotten before people decided it',
     ...BY_RELEASE,
-    lawful: `${decision(inWriting, { asked: { instruction_id: null }, decided: { evidence: 'a letter' } })}; ${release}`,
+    lawful: `${decision(inWriting, BY_LETTER)}; ${release}`,
     forbidden: `${insertion('forgotten_instruction', { ...inWriting, action_id: null })}; ${release}`,
   },
   {

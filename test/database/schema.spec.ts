@@ -130,6 +130,37 @@ describe('the schema', () => {
     }
   });
 
+  it('knows what accounts were said to lack before that was kept, also where it is decided, and of no other question', async () => {
+    const older = await testDatabase();
+    try {
+      await execute(older.superuserUrl, twoEmployers());
+      while ((await revertMigration(older.adminUrl)) !== 'SayWhatAccountsLackedBefore1795132859985');
+      const { employer, run, instruction } = idsOf(1);
+      const told = (subject: string, resolved: string, minor: number) =>
+        `('${employer}', gen_random_uuid(), 'TOTALS_UNSEEN', '${subject}', '${run}', '-', '-', '-', ${minor}, ${resolved})`;
+      await execute(
+        older.superuserUrl,
+        `INSERT INTO attention (employer_id, id, kind, subject_id, pay_run_id, happened, certain, ask_bank, amount_minor, resolved_at, resolution)
+         VALUES ${[told(run, `now(), 'seen'`, 101), told(run, 'NULL, NULL', 202), told(instruction[0], 'NULL, NULL', 303)].join(', ')}`,
+      );
+      await runMigrations(older.adminUrl);
+      const known = `SELECT lacking_minor AS minor FROM attention
+        WHERE kind = 'TOTALS_UNSEEN' AND amount_minor IN (101, 202, 303) ORDER BY amount_minor`;
+      expect(await select(older.superuserUrl, known)).toEqual([
+        { minor: '101' },
+        { minor: '202' },
+        { minor: null },
+      ]);
+      const again = execute(
+        older.superuserUrl,
+        'UPDATE attention SET lacking_minor = 1 WHERE amount_minor = 101',
+      );
+      await expect(again).rejects.toThrow('what was resolved stays as it was resolved');
+    } finally {
+      await older.drop();
+    }
+  });
+
   it('has a column for every property of every entity, with its type and nullability, and no other', async () => {
     const source = await new DataSource(dataSourceOptions(database.url, ENTITIES, 2)).initialize();
     try {

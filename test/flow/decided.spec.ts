@@ -205,8 +205,8 @@ describe('what two people decided under an approval', () => {
   it('is asked again when the same version is approved anew, the account being blocked all the while', async () => {
     await start({ settings: { ACCOUNT_READ_MS: '100' } });
     await sandbox(`accounts/${ACCOUNT}/block`);
-    // Before that is known the run would begin to be built.
-    await superuser(`UPDATE employer_account SET bank_status = 'BLOCKED'`);
+    // Before the bank's word for it is known the run would begin to be built.
+    await superuser(`UPDATE employer_account SET bank_status = 'SUSPENDED'`);
     const run = await payroll.uploaded(payFile(payRows(2)));
     await approvedBy('approver', run);
     const waits = async () =>

@@ -188,7 +188,7 @@ describe('an instruction that has ended and cannot be read', () => {
       ['ROW_UNSEEN', expect.stringMatching(new RegExp(`${lost} \\("\\d+", "\\d+"\\)\\.$`))],
     ]);
     const { data } = await payroll.as('finance').get(payroll.path(`/attention/${told[0]!.id}`));
-    expect(data.askBank).toContain(`customer instruction ${bankInstructionId}`);
+    expect(data.askBank).toContain(`customer instruction "${bankInstructionId}"`);
     jest.restoreAllMocks();
     await readAfter('26 hours');
     expect(await kinds()).toEqual([]);

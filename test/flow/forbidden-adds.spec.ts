@@ -131,6 +131,19 @@ describe('adds that the bank forbids', () => {
     },
   );
 
+  it('are told with the instruction they were sent to, how many they are and of which rows', async () => {
+    payroll = await start(SIDE_BY_SIDE);
+    forbid(() => true);
+    const id = await payroll.paid(payFile(payRows(3)));
+    await asked('CREDENTIALS', 1);
+    const { happened, askBank } = await resume(id);
+    const instruction = /In customer instruction (\S+) it forbids 3 payments: rows 1, 2, 3\.$/.exec(
+      happened,
+    )?.[1];
+    expect(instruction).toBeDefined();
+    expect(askBank).toMatch(`why are payments forbidden in customer instruction ${instruction}?`);
+  });
+
   it.each([
     ['side by side', SIDE_BY_SIDE],
     ['one at a time', ONE_AT_A_TIME],
@@ -225,5 +238,36 @@ describe('adds that the bank forbids', () => {
     await eventually(async () => (await payroll.attention()).some((one) => !before.has(one.id)), 20_000);
     await asked('ROW_REFUSED_BY_BANK', action === 'EXCLUDE_PAYMENT' ? 6 : 7);
     expect(await isStopped()).toBe(false);
+  });
+
+  it('are asked about by payment, and stop nobody again, where one of them is tried again and taken', async () => {
+    payroll = await start(SIDE_BY_SIDE);
+    const rows = payRows(12);
+    const spy = forbid(of(rows.slice(5)));
+    const id = await payroll.paid(payFile(rows));
+    await asked('CREDENTIALS', 1);
+    await resume(id);
+    await asked('ROW_REFUSED_BY_BANK', 7);
+    const path = await payroll.askedAbout(id, 'ROW_REFUSED_BY_BANK');
+    const { happened } = (await payroll.as('operator').get(path)).data as { happened: string };
+    const mended = rows[Number(/row (\d+)/.exec(happened)?.[1]) - 1]!;
+    spy.mockRestore();
+    forbid(of(rows.slice(5).filter((row) => row !== mended)));
+    const again = { action: 'TRY_AGAIN', reason: 'the bank allows it now' };
+    expect((await payroll.decide(path, again)).status).toBe(200);
+    await asked('ROW_REFUSED_BY_BANK', 6);
+    expect(await isStopped()).toBe(false);
+  });
+
+  it('are a question of our access again, of all of them, where it was resumed too early', async () => {
+    payroll = await start(ONE_AT_A_TIME);
+    const spy = forbid(() => true);
+    const id = await payroll.paid(payFile(payRows(15)));
+    await asked('CREDENTIALS', 1);
+    expect((await resume(id)).happened).toMatch('it forbids 6 payments');
+    await asked('CREDENTIALS', 1);
+    spy.mockRestore();
+    expect((await resume(id)).happened).toMatch('it forbids 15 payments');
+    await payroll.until(id, ['SETTLED'], 20_000);
   });
 });

@@ -1,3 +1,5 @@
+import { MAGIC_CREDITORS, type MagicCreditor } from '../../src/bank-sandbox/magic';
+import type { Variants } from '../../src/bank-sandbox/variants';
 import { formatMinor } from '../../src/domain/money';
 import { payFile, payRows, totalMinor } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
@@ -8,18 +10,18 @@ const rows = payFile(payRows(2));
 
 let payroll: Payroll;
 let restoring: Restoring;
-beforeEach(async () => {
-  restoring = await Restoring.start({ SUBMIT_DOUBT_MS: '4000' });
+const start = async (variants: Partial<Variants> = {}) => {
+  restoring = await Restoring.start({ SUBMIT_DOUBT_MS: '4000' }, variants);
   payroll = restoring.payroll;
-});
+};
 afterEach(() => restoring.close());
 
-/** It was paid after a backup in which it was not approved, and was cancelled before the bank could be read. */
-async function cancelled(): Promise<string> {
-  const run = await payroll.uploaded(rows);
+/** It was sent after a backup in which it was not approved, and was cancelled before the bank could be read. */
+async function cancelled(file = rows, status = 'SETTLED'): Promise<string> {
+  const run = await payroll.uploaded(file);
   await restoring.backUp();
   await payroll.approve(run);
-  await payroll.until(run.id, ['SETTLED'], 20_000);
+  await payroll.until(run.id, [status], 30_000);
   await payroll.fault({ operation: 'listPaymentTransactions', kind: '500-before', every: 1 });
   await restoring.restore();
   await payroll
@@ -71,14 +73,27 @@ const report = async (id: string) =>
   (await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`))).data;
 const decide = (path: string, evidence?: string) =>
   payroll.decide(path, { action: 'EXECUTED', reason: 'the bank and we have compared our lists', evidence });
+/** Two payments, of which the second goes to a payee of whom the bank makes something else. */
+const withPayee = (effect: MagicCreditor['effect']) => {
+  const [paid, other] = payRows(2);
+  return payFile([paid!, { ...other!, iban: MAGIC_CREDITORS.find((one) => one.effect === effect)!.iban }]);
+};
+/** People resume after the restore, and two decide what it had forgotten of the run. */
+const decideOnEvidence = async (id: string) => {
+  await restoring.answered();
+  expect(await restoring.resume()).toBe('RESUMED');
+  const { status, data } = await decide(await payroll.askedAbout(id, 'UNRECORDED_SUBMIT'), EVIDENCE);
+  expect([status, data.code]).toEqual([200, undefined]);
+};
 
 describe('a submit that a restored database has forgotten, of a run that is over', () => {
   it.each([
-    ['was cancelled', cancelled],
+    ['was cancelled', () => cancelled()],
     ['was released at the cut-off', () => released()],
   ])(
     'is decided by two people on the word of the bank, and counted in its report: it %s',
     async (_how, over) => {
+      await start();
       const id = await over();
       const told = await restoring.answered();
       expect(told).toContain('decided by its UNRECORDED_SUBMIT');
@@ -102,7 +117,33 @@ describe('a submit that a restored database has forgotten, of a run that is over
     },
   );
 
+  it('is counted where the bank leaves a payment as not processable at the step it had passed', async () => {
+    await start({ failedChecks: 'leave-it' });
+    const id = await cancelled(withPayee('notProcessable'), 'PARTLY_SETTLED');
+    await decideOnEvidence(id);
+    const amount = formatMinor(totalMinor(payRows(1)));
+    expect(await report(id)).toMatchObject({
+      explained: true,
+      openDoubts: [],
+      acknowledged: [{ ...executed, payments: 1, amount }],
+    });
+  });
+
+  it('is decided on the word of the bank alone where that never ends a payment, and stays a doubt', async () => {
+    await start();
+    const id = await cancelled(withPayee('neverSettles'), 'FOLLOWING');
+    await decideOnEvidence(id);
+    const { explained, openDoubts, acknowledged } = await report(id);
+    expect([explained, openDoubts]).toEqual([false, ['UNRECORDED_SUBMIT']]);
+    expect(acknowledged).toMatchObject([{ ...executed, payments: 0, amount: '0.00' }]);
+    expect(acknowledged[0].happened).toContain('else it stays a doubt of its report');
+    expect(acknowledged[0].meaning).toContain('nothing is counted of one');
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect((await payroll.attention()).map(({ kind }) => kind)).not.toContain('UNRECORDED_SUBMIT');
+  });
+
   it('is counted once where the record has it under another id at the bank, as what was given up and moved', async () => {
+    await start();
     const id = await released(
       `UPDATE instruction SET bank_instruction_id = 'older-' || bank_instruction_id;
        UPDATE bank_payment SET bank_payment_id = 'older-' || bank_payment_id, bank_transaction_id = NULL`,

@@ -84,11 +84,28 @@ const refuse = (runId: string, happened: string, instructionId?: string) =>
       happened,
     ),
   );
-const asked = () =>
-  select<{ happened: string; ask_bank: string; payments: number; amount_minor: string }>(
-    server.superuserUrl,
-    `SELECT happened, ask_bank, payments, amount_minor FROM attention WHERE kind = 'CREDENTIALS' AND resolved_at IS NULL`,
+const forbid = (one: Hidden, payments?: string[]) =>
+  database.inEmployer(ours.employer, async (tx) =>
+    accessRefused(
+      tx,
+      await readById(tx, PayRun, one.run),
+      await readById(tx, Instruction, one.instruction),
+      'forbidden',
+      payments,
+    ),
   );
+const asked = () =>
+  select<{ happened: string; certain: string; ask_bank: string; payments: number; amount_minor: string }>(
+    server.superuserUrl,
+    `SELECT happened, certain, ask_bank, payments, amount_minor FROM attention WHERE kind = 'CREDENTIALS' AND resolved_at IS NULL`,
+  );
+const timesTold = async () =>
+  (
+    await select(
+      server.superuserUrl,
+      `SELECT FROM attention WHERE kind = 'CREDENTIALS' AND resolution IS DISTINCT FROM 'before the test'`,
+    )
+  ).length;
 const resume = async () => {
   await office.resume();
   await changed('UPDATE employer SET stopped_at = NULL, stopped_reason = NULL');
@@ -246,6 +263,27 @@ describe('a run whose access is refused before its submit', () => {
     expect((await asked())[0]?.happened).not.toContain('401');
   });
 
+  it('is told once of each of several runs that are over, and stays while they are refused otherwise than each other', async () => {
+    await changed(`UPDATE pay_run SET status = 'SETTLED' WHERE id IN ('${A.run}', '${C.run}')`);
+    for (let times = 0; times < 3; times++) {
+      await refuse(A.run, notShown);
+      await refuse(C.run, 'The bank refused to show what became of submitted payments: no token.');
+    }
+    expect(await timesTold()).toBe(2);
+    expect((await asked())[0]?.happened).toMatch(/401.* no token/);
+  });
+
+  it('is told once more of a run that is over by now, and no oftener', async () => {
+    await refuse(A.run, notShown);
+    await changed(`UPDATE pay_run SET status = 'SETTLED' WHERE id = '${A.run}'`);
+    for (const hiding of [B, C, B]) {
+      await hide(hiding);
+      await refuse(A.run, notShown);
+    }
+    expect(await timesTold()).toBe(4);
+    expect((await asked())[0]?.happened).toContain('401');
+  });
+
   it('stays where it was of a submit, while that is not declared', async () => {
     await changed(`UPDATE pay_run SET status = 'SUBMITTING' WHERE id = '${A.run}'`);
     await refuse(A.run, before, A.instruction);
@@ -265,6 +303,49 @@ describe('a run whose access is refused before its submit', () => {
     await changed(`UPDATE pay_run SET status = '${status}' WHERE id = '${ours.spareRun}'`);
     await hide(C);
     expect(await asked()).toMatchObject([{ happened: hidden(REFUSED, C), payments: 3 }]);
+  });
+});
+
+describe('adds of a run that are forbidden', () => {
+  const outright = 'The bank refused our access while building: The bank answered 401.';
+  const adding = 'May our access token add payments to instructions of account account-1';
+  const valid = 'Is our access token valid, with the scopes of the interface, for account account-1?';
+  beforeEach(() => changed(`UPDATE pay_run SET status = 'BUILDING' WHERE id IN ('${A.run}', '${B.run}')`));
+
+  it('are told of as such, since it may be that our access is whole', async () => {
+    await forbid(A, [uuid(1_140)]);
+    const [told] = await asked();
+    expect(told!.certain).toMatch('Whether it refuses our access or these payments is not known');
+    expect(told!.ask_bank).toBe(
+      `${adding}? If it may, why are payments forbidden in customer instruction hidden-0?`,
+    );
+  });
+
+  it('are a question that a refusal of our access joins, once, and the other way about', async () => {
+    for (let times = 0; times < 2; times++) {
+      await forbid(A, [uuid(1_140)]);
+      await refuse(A.run, outright, A.instruction);
+    }
+    expect(await timesTold()).toBe(2);
+    expect((await asked())[0]?.happened).toContain(outright);
+    await resume();
+    for (let times = 0; times < 2; times++) {
+      await refuse(A.run, outright, A.instruction);
+      await forbid(A, [uuid(1_140)]);
+    }
+    expect(await timesTold()).toBe(4);
+    expect((await asked())[0]?.happened).toContain('forbidden');
+  });
+
+  it('are told beside another refusal with what is certain and to be asked of both', async () => {
+    await forbid(A, [uuid(1_140)]);
+    await refuse(B.run, outright, B.instruction);
+    const [told] = await asked();
+    expect(told!.certain).toMatch(
+      /^The bank refuses our access; whether it forbids payments for that, or by themselves, is not known/,
+    );
+    expect(told!.ask_bank).toMatch(valid);
+    expect(told!.ask_bank).toMatch(adding);
   });
 });
 
@@ -291,16 +372,6 @@ describe('payments that were forbidden when people let the employer go on', () =
     ),
   );
 
-  const forbid = (one: Hidden, payments?: string[]) =>
-    database.inEmployer(ours.employer, async (tx) =>
-      accessRefused(
-        tx,
-        await readById(tx, PayRun, one.run),
-        await readById(tx, Instruction, one.instruction),
-        'forbidden',
-        payments,
-      ),
-    );
   const took = (instructionId: string, payment: string) =>
     changed(
       insertion('bank_payment', {
@@ -342,13 +413,24 @@ describe('payments that were forbidden when people let the employer go on', () =
     expect(await resumed(A)).toEqual([]);
   });
 
-  it('are told of as such, since it may be that our access is whole', async () => {
+  it('stay what they are where each was asked about and another of them is taken, until they are', async () => {
     await forbid(A, FORBIDDEN);
-    const [told] = await select<{ certain: string; ask_bank: string }>(
-      server.superuserUrl,
-      `SELECT certain, ask_bank FROM attention WHERE kind = 'CREDENTIALS' AND resolved_at IS NULL`,
+    await resume();
+    await took(LATER, FORBIDDEN[0]!);
+    expect((await before(A)).askedEach).toEqual(new Set());
+    const refused = FORBIDDEN.map((payment, n) =>
+      insertion('bank_payment', {
+        ...bankPayment,
+        instruction_id: A.instruction,
+        row_no: 90 + n,
+        payment_id: payment,
+        bank_payment_id: null,
+        bank_transaction_id: null,
+        add_outcome: 'REFUSED',
+      }),
     );
-    expect(told!.certain).toMatch('Whether it refuses our access or these payments is not known');
-    expect(told!.ask_bank).toMatch('add payments to instructions of account account-1');
+    await changed(...refused);
+    expect((await before(A)).askedEach).toEqual(new Set(FORBIDDEN.slice(1)));
+    expect(await resumed(A)).toEqual([]);
   });
 });

@@ -505,6 +505,18 @@ describe('a stopped run', () => {
     else await expect(resuming).rejects.toMatchObject({ code: 'ATTENTION_DECIDES' });
   });
 
+  it('goes on where a person stopped it while our access is refused to its employer, which stays stopped', async () => {
+    await stopByPerson('a look first');
+    await database.inEmployer(ours.employer, async (tx) => {
+      await stopEmployer(tx, 'CREDENTIALS');
+      const about = { subjectId: ours.employer, payRunId: ours.run };
+      await raise(tx, { ...about, kind: 'CREDENTIALS', happened: 'a test' });
+      await resumeRun(tx, await lockRun(tx, ours.run));
+    });
+    expect(await stoppedRun()).toBe('runs');
+    expect(await stoppedEmployer()).toBe('CREDENTIALS');
+  });
+
   it("stays stopped where a person made the service's stop their own", async () => {
     await stopByService();
     await stopByPerson('we want to see this');

@@ -159,6 +159,25 @@ describe('the report of a run', () => {
     for (const line of lines) expect(line).toMatchObject({ lacked_payments: '0', lacked_amount: '100.01' });
   });
 
+  it('adds up in no total what several runs tell that their account lacks, which may be the same', async () => {
+    const own = await office.company({ rowsPerInstruction: 2 });
+    for (const lack of [9_000n, 10_001n]) {
+      const run = await mixedRun(office, own, mixOf(['SETTLED', 'PRO_ROUTING_FAILED']));
+      await acknowledged(office, own, run, {
+        kind: 'TOTALS_UNSEEN',
+        amountMinor: lack,
+        lackingMinor: lack,
+      });
+    }
+    const { text } = await office.as(own, 'finance').get('/reconciliation?period=2026-11&format=csv');
+    const lines: Record<string, string>[] = parse(text, { columns: true });
+    expect(lines.map((line) => [line.lacked_payments, line.lacked_amount])).toEqual([
+      ['0', '90.00'],
+      ['0', '100.01'],
+      ['', ''],
+    ]);
+  });
+
   it('tells what came in and names no payment once where the bank shows one as returned after it was asked about', async () => {
     const run = await mixedRun(office, company, mixOf(['SETTLED', 'SETTLED', 'SETTLED']));
     const instructionId = await firstInstruction(run);

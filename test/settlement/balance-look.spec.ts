@@ -75,6 +75,11 @@ const decided = (action: 'ACKNOWLEDGE' | 'RESUME') =>
     SELECT open.employer_id, gen_random_uuid(), open.id, '${action}', 'seen', prepared_by, approver_id, now()
     FROM open, (SELECT * FROM approval LIMIT 1) a`);
 
+/** In SQL, just before the first submit of a run was sent. */
+const beforeSubmitOf = (run: string) =>
+  `(SELECT date_trunc('milliseconds', min(s.attempted_at)) - interval '1 ms' FROM instruction i
+    JOIN submit_attempt s ON s.instruction_id = i.id WHERE i.pay_run_id = ${run})`;
+
 /** Looks once at the balance over a run, by default the first, by the instruction of it that ended last. */
 async function look(
   lostMinor: bigint,
@@ -115,9 +120,10 @@ describe('a run whose account has lost as much again as it paid', () => {
 
   const TWICE = 4n * AMOUNT_MINOR;
   const ofOtherRun = (at: string) =>
-    sql(
-      `UPDATE instruction SET submitted_at = '${at}', closed_at = '${at}' WHERE pay_run_id <> '${runIds[0]}'`,
-    );
+    sql(`
+      UPDATE instruction SET submitted_at = '${at}', closed_at = '${at}' WHERE pay_run_id <> '${runIds[0]}';
+      UPDATE submit_attempt SET attempted_at = '${at}'
+        WHERE instruction_id IN (SELECT id FROM instruction WHERE pay_run_id <> '${runIds[0]}')`);
 
   it('says nothing where another run was submitted while the bank was asked', async () => {
     await ofOtherRun('2020-01-01');
@@ -406,7 +412,7 @@ describe('a run whose balance was read after a submit of another that people dec
     await sql(`
       DELETE FROM attention;
       UPDATE pay_run SET balance_before_minor = 10000000, balance_read_at =
-        (SELECT min(submitted_at) - interval '1 ms' FROM instruction WHERE pay_run_id = '${runIds[1]}')`);
+        ${beforeSubmitOf(`'${runIds[1]}'`)}`);
   });
   afterAll(close);
 
@@ -686,7 +692,7 @@ describe('a run whose balance was read soon after another ended, paid from the s
     lagMs = 5_000;
     timeoutMs = 30_000;
     payroll.clock.offsetMs = DAY_MS;
-    const readAt = `(SELECT min(submitted_at) - interval '1 ms' FROM instruction WHERE pay_run_id = '${runIds[1]}')`;
+    const readAt = beforeSubmitOf(`'${runIds[1]}'`);
     await sql(`DELETE FROM attention; UPDATE pay_run SET balance_before_minor = 10000000,
       balance_read_at = ${readAt}, balance_asked_at = ${readAt} - interval '20 seconds'`);
   });
@@ -697,7 +703,10 @@ describe('a run whose balance was read soon after another ended, paid from the s
   afterAll(close);
 
   const ended = (before: string, what: 'asked' | 'read' = 'asked') =>
-    sql(`UPDATE instruction SET submitted_at = submitted_at - interval '1 hour',
+    sql(`
+      UPDATE submit_attempt SET attempted_at = attempted_at - interval '1 hour'
+        WHERE instruction_id IN (SELECT id FROM instruction WHERE pay_run_id = '${runIds[0]}');
+      UPDATE instruction SET submitted_at = submitted_at - interval '1 hour',
         closed_at = (SELECT balance_${what}_at FROM pay_run WHERE id = '${runIds[1]}') - interval '${before}'
       WHERE pay_run_id = '${runIds[0]}'`);
 
@@ -734,6 +743,41 @@ describe('a run whose balance was read soon after another ended, paid from the s
     await look(2n * PAID, undefined, 1);
     expect(await asked()).toEqual([]);
     await sql(`DELETE FROM employer_account WHERE employer_id <> '${employerId}'`);
+  });
+});
+
+describe('a run whose account has lost as much again as another took, which was found executed only later,', () => {
+  const PAID = 2n * AMOUNT_MINOR;
+  beforeAll(() => settled(2, 10));
+  beforeEach(async () => {
+    payroll.clock.offsetMs = DAY_MS;
+    await sql(`DELETE FROM attention; UPDATE pay_run r SET balance_before_minor = 10000000,
+      balance_read_at = ${beforeSubmitOf('r.id')}`);
+  });
+  afterAll(close);
+
+  const sent = (after: string) => {
+    const readAt = `(SELECT balance_read_at FROM pay_run WHERE id = '${runIds[1]}')`;
+    return sql(`
+      UPDATE submit_attempt SET attempted_at = ${readAt} + interval '${after}'
+        WHERE instruction_id IN (SELECT id FROM instruction WHERE pay_run_id = '${runIds[0]}');
+      UPDATE instruction SET submitted_at = ${readAt} + interval '1 hour', closed_at = ${readAt} + interval '2 hours'
+        WHERE pay_run_id = '${runIds[0]}'`);
+  };
+
+  it('is not asked about where that was sent before its balance was read: the other is, by its own look', async () => {
+    await sent('-1 minute');
+    await look(3n * PAID, undefined, 1);
+    const found = [await asked()];
+    await sql(`UPDATE pay_run r SET balance_read_at = ${beforeSubmitOf('r.id')} WHERE id = '${runIds[0]}'`);
+    await look(3n * PAID);
+    expect([...found, await asked()]).toEqual([[], ['TOTAL_MISMATCH_AFTER_SUBMIT']]);
+  });
+
+  it('is asked about where that was sent after it was read', async () => {
+    await sent('1 minute');
+    await look(3n * PAID, undefined, 1);
+    expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
   });
 });
 
@@ -776,7 +820,7 @@ describe('two runs paid from one account, whose balance is looked at over each',
   const lookOver = async (nth: 0 | 1, lostMinor: bigint) => {
     await sql(`
       UPDATE pay_run r SET balance_before_minor = 10000000, balance_read_at =
-        (SELECT min(submitted_at) - interval '1 ms' FROM instruction i WHERE i.pay_run_id = r.id)`);
+        ${beforeSubmitOf('r.id')}`);
     await look(lostMinor, undefined, nth);
   };
   const nth = (run: string | null) => runIds.indexOf(run ?? '');
@@ -848,7 +892,7 @@ describe('a run that was paid, while a payment of the run after it from its acco
       DELETE FROM attention;
       UPDATE payment SET returned_at = NULL;
       UPDATE pay_run r SET balance_before_minor = 10000000, balance_read_at =
-        (SELECT min(submitted_at) - interval '1 ms' FROM instruction i WHERE i.pay_run_id = r.id)`);
+        ${beforeSubmitOf('r.id')}`);
   });
   afterAll(close);
 
@@ -889,6 +933,17 @@ describe('a run that was paid, while a payment of the run after it from its acco
         ['TOTALS_UNSEEN', 0],
       ],
     ]);
+  });
+
+  it('is asked about where it ended after the balance of the other was read, over which none can be compared', async () => {
+    const endedBy = (by: string) =>
+      sql(`UPDATE instruction SET closed_at = closed_at ${by} WHERE pay_run_id = '${runIds[0]}'`);
+    await endedBy(`+ interval '1 hour'`);
+    await look(SECOND + UNPAID, undefined, 1);
+    const found = [await askedOf()];
+    await look(FIRST + SECOND + UNPAID);
+    await endedBy(`- interval '1 hour'`);
+    expect([...found, await askedOf()]).toEqual([[], [['TOTALS_UNSEEN', 0]]]);
   });
 
   it('is asked about, too, where money of its own came back by its status', async () => {

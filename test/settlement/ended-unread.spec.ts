@@ -5,7 +5,13 @@ import { Claim, isThere, Leases, wake } from '../../src/database/leases';
 import { EmployerAccount } from '../../src/employer/employer.entity';
 import { Instruction } from '../../src/pay-run/instruction.entity';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
-import { ENDED, nowRead, tellOfHidden, tellOfUnread } from '../../src/settlement/ended-unread';
+import {
+  ENDED,
+  nowRead,
+  tellOfHidden,
+  tellOfUnread,
+  tellOfUnrecorded,
+} from '../../src/settlement/ended-unread';
 import type { Followed } from '../../src/settlement/followed';
 import { idsOf } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
@@ -92,6 +98,25 @@ describe('two ended instructions of a run, which are not read for different reas
       expect(await asked()).toEqual([]);
     },
   );
+
+  it('ask the bank about the one that could not be read alone, where a defect of ours keeps the other from being recorded', async () => {
+    const tellBoth = async () => {
+      await office.database.inEmployer(ours.employer, async (tx) =>
+        tellOfUnrecorded(tx, await followedOf(tx, 1)),
+      );
+      await tell(0, new NotFound(404, { raw: '' }));
+    };
+    await tellBoth();
+    const open = await asked();
+    expect(open).toMatchObject([
+      {
+        happened: expect.stringMatching(/could not be recorded .* could not be read in full/),
+        askBank: expect.stringMatching(/^Why can [^?]* "ended", not be read any more [^?]*\?$/),
+      },
+    ]);
+    await tellBoth();
+    expect(await asked()).toEqual(open);
+  });
 
   it('are told without what was said of the one that was read since', async () => {
     await tell(0, new NotFound(404, { raw: '' }));

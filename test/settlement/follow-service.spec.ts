@@ -92,9 +92,21 @@ it.each([
     await execute(office.server.superuserUrl, `UPDATE lease SET wake_at = now()`);
     await follow();
     const happened = expect.stringMatching(
-      /such as customer instruction "4711": what the bank shows of it cannot be recorded\.$/,
+      /^What the bank shows .* could not be recorded for a day, such as customer instruction "4711": that is a defect of this service/,
     ) as string;
     expect(await asked()).toEqual([{ kind: 'ROW_UNSEEN', payments: 3, happened }]);
+    const [{ certain, askBank } = {}] = await select<{ certain: string; askBank: string }>(
+      office.server.superuserUrl,
+      `SELECT certain, ask_bank AS "askBank" FROM attention WHERE resolved_at IS NULL`,
+    );
+    expect(askBank).toBe('Nothing: this is decided here.');
+    expect(certain).not.toContain('the bank does not show');
+    await execute(
+      office.server.superuserUrl,
+      'UPDATE lease SET wake_at = now(), holder = NULL, leased_until = NULL',
+    );
+    await follow(() => Promise.resolve({ unshown: [] }));
+    expect(await asked()).toEqual([]);
   },
 );
 
@@ -166,6 +178,57 @@ describe('what ended, and is not shown', () => {
       await readOnce(() => Promise.reject(refused));
       await tells(hidden, whyHidden);
     }
+  });
+});
+
+describe('one of two that ended, and were not shown for a day,', () => {
+  const [FIRST, SECOND] = ours.instruction;
+  const broken = new BankError(500, { raw: '' });
+  const refused = new NotAllowed(403, { raw: '' });
+  beforeEach(() =>
+    execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE instruction SET status = 'CLOSED', bank_instruction_id = '471' || right(id::text, 1), submitted_at = now(),
+         closed_at = now(), outcome = 'SETTLED' WHERE id IN ('${FIRST}', '${SECOND}');
+       DELETE FROM lease;
+       INSERT INTO lease (subject_id, employer_id, kind, wake_at, missing, missing_since)
+         SELECT id, employer_id, 'FOLLOW', 'infinity', '${ENDED}', now() - interval '25 hours' FROM instruction
+         WHERE id IN ('${FIRST}', '${SECOND}')`,
+    ),
+  );
+  const readOnce = async (id: string, failure?: BankClientError) => {
+    await execute(
+      office.server.superuserUrl,
+      `UPDATE lease SET holder = NULL, leased_until = NULL,
+         wake_at = CASE WHEN subject_id = '${id}' THEN now() ELSE 'infinity' END`,
+    );
+    await follow(() => (failure ? Promise.reject(failure) : Promise.resolve({ unshown: [] })));
+  };
+  const told = () =>
+    select<{ id: string; happened: string }>(
+      office.server.superuserUrl,
+      'SELECT id, happened FROM attention WHERE resolved_at IS NULL',
+    );
+
+  it('is not asked about any more once it is read, and the other is', async () => {
+    for (const id of [FIRST, SECOND]) await readOnce(id, broken);
+    const before = await told();
+    expect(before).toMatchObject([{ happened: expect.stringMatching(/^[^"]*"4711"[^"]*$/) }]);
+    await readOnce(FIRST);
+    for (let n = 0; n < 2; n += 1) await readOnce(SECOND, broken);
+    expect(await told()).toMatchObject([{ happened: expect.stringMatching(/^[^"]*"4712"[^"]*$/) }]);
+    await readOnce(SECOND);
+    expect(await told()).toEqual([]);
+  });
+
+  it('is not told anew in the same words of the other, of which the same is true', async () => {
+    await readOnce(FIRST, refused);
+    const before = await told();
+    await readOnce(FIRST);
+    await readOnce(SECOND, refused);
+    expect(before).toHaveLength(1);
+    expect(await told()).toEqual(before);
   });
 });
 

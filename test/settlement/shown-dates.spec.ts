@@ -67,20 +67,42 @@ describe('a run whose instructions the bank shows with other dates than was appr
     expect(first).toMatchObject({ happened: told(EARLY) });
   });
 
-  it('says that not all were sent with the approved date where one of them was taken over', async () => {
-    await shows(0, EARLY);
-    await changed(`UPDATE forgotten_instruction SET bank_instruction_id = '4712', adopted_at = now()`);
-    await shows(1, LATE);
-    expect(await asked()).toMatchObject([
-      {
-        happened: `${told(EARLY)} ${told(LATE)}`,
-        certain: expect.stringMatching(
-          /^Some were submitted once.* The submit of others was not in the record/,
-        ),
-        askBank: expect.stringMatching(
-          /4711 show .* With which execution date was customer instruction 4712/,
-        ),
-      },
-    ]);
+  describe('of which one was taken over,', () => {
+    const ofTakenOver = (date: string) =>
+      told(date).replace('a submitted instruction', 'an instruction taken over as submitted');
+    beforeEach(() =>
+      changed(`UPDATE forgotten_instruction SET bank_instruction_id = '4712', adopted_at = now()`),
+    );
+
+    it.each([
+      ['another date', LATE],
+      ['the same date', EARLY],
+    ])('says that not all were sent with the approved date where that shows %s', async (_what, date) => {
+      await shows(0, EARLY);
+      for (let n = 0; n < 2; n += 1) await shows(1, date);
+      expect(await asked()).toMatchObject([
+        {
+          happened: `${told(EARLY)} ${ofTakenOver(date)}`,
+          certain: expect.stringMatching(
+            /^Some were submitted once.* The submit of others was not in the record/,
+          ),
+          askBank: expect.stringMatching(
+            /4711 show .* With which execution date was customer instruction 4712/,
+          ),
+        },
+      ]);
+    });
+
+    it('is asked about the same date of one that was sent once that of the other is decided, and not again then', async () => {
+      await shows(1, EARLY);
+      await office.decide();
+      for (let n = 0; n < 2; n += 1) await shows(0, EARLY);
+      expect(await asked()).toMatchObject([
+        { happened: told(EARLY), certain: expect.stringMatching(/^It was submitted once, with the date/) },
+      ]);
+      await office.decide();
+      for (const n of [0, 1] as const) await shows(n, EARLY);
+      expect(await asked()).toEqual([]);
+    });
   });
 });

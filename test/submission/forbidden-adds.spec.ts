@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { afterTurns, Known, Next, Turn } from '../../src/submission/forbidden-adds';
 
-const UNKNOWN: Known = { tookSome: false, resumed: new Set(), tookElsewhere: new Set() };
+const UNKNOWN: Known = {
+  tookSome: false,
+  resumed: new Set(),
+  askedEach: new Set(),
+  tookElsewhere: new Set(),
+};
 
 /** What a bank does with an add that it works as the nth of all, be it taken or not. */
 type Bank = (payment: string, nth: number) => 'taken' | 'forbidden';
@@ -81,13 +86,38 @@ describe('what forbidden adds are held for', () => {
 
   it('is our access again where more than a few are forbidden that were taken before and nobody was asked about', () => {
     const known = {
-      tookSome: false,
+      ...UNKNOWN,
       resumed: new Set(['p19']),
       tookElsewhere: new Set(payments(19)),
     };
     const withdrawn: Bank = (_, nth) => (nth < 10 ? 'taken' : 'forbidden');
     expect(add(payments(20), withdrawn, 1, known).end.kind).toBe('access');
     expect(add(payments(20), forbids('p19'), 1, known).end).toEqual({ kind: 'payments', payments: ['p19'] });
+  });
+
+  it('is our access again, of all, where people had it go on too early: only what they were asked about is payments then', () => {
+    const bank = forbids(...payments(40));
+    let known = UNKNOWN;
+    const asked: number[] = [];
+    for (let end = add(payments(40), bank, 1).end; ; end = add(payments(40), bank, 1, known).end) {
+      if (end.kind === 'payments') return expect(asked).toEqual([6, 40]);
+      asked.push(end.payments.length);
+      known = { ...UNKNOWN, resumed: new Set([...known.resumed, ...end.payments]) };
+    }
+  });
+
+  it('is payments that people were asked about each, though another of them is taken now', () => {
+    const [taken, ...others] = payments(12).slice(5);
+    const known = { ...UNKNOWN, resumed: new Set([taken!, ...others]), askedEach: new Set(others) };
+    expect(add(payments(12), forbids(...others), 4, known).end).toEqual({
+      kind: 'payments',
+      payments: others,
+    });
+    const withdrawn: Bank = (_, nth) => (nth >= 4 ? 'forbidden' : 'taken');
+    expect(add(payments(24), withdrawn, 1, known).end.kind).toBe('access');
+    expect(add(payments(12), forbids(...others), 4, { ...known, askedEach: new Set() }).end.kind).toBe(
+      'access',
+    );
   });
 
   it('never is payments that were to come after our access was withdrawn, but for a few', () => {
@@ -102,19 +132,22 @@ describe('what forbidden adds are held for', () => {
     );
   });
 
-  it('is payments, and all that are forbidden, after one question of our access at most where that is there', () => {
+  it('is payments, and all that are forbidden, after three questions of our access at most where that is there', () => {
     fc.assert(
       fc.property(shape, ({ all, inFlight, marks }) => {
         const forbidden = all.filter((_, n) => marks[n]);
-        const first = add(all, forbids(...forbidden), inFlight);
-        const asked = first.end.kind === 'access' ? first.end.payments : [];
-        const left = all.filter((one) => !first.taken.has(one));
-        const known = { ...UNKNOWN, tookSome: first.taken.size > 0, resumed: new Set(asked) };
-        const { end } = asked.length > 0 ? add(left, forbids(...forbidden), inFlight, known) : first;
+        const bank = forbids(...forbidden);
+        let { end, taken } = add(all, bank, inFlight);
+        const left = all.filter((one) => !taken.has(one));
+        let known = { ...UNKNOWN, tookSome: taken.size > 0 };
+        for (let asked = 0; end.kind === 'access' && asked < 3; asked++) {
+          known = { ...known, resumed: new Set([...known.resumed, ...end.payments]) };
+          ({ end, taken } = add(left, bank, inFlight, known));
+        }
         expect(end.kind).toBe('payments');
         expect(new Set(end.payments)).toEqual(new Set(forbidden));
         // Remembered where all are added anew.
-        const anew = add(all, forbids(...forbidden), inFlight, known);
+        const anew = add(all, bank, inFlight, known);
         expect(anew.end.kind).toBe('payments');
       }),
     );

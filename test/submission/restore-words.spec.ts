@@ -1,11 +1,11 @@
-import { happenedAfter } from '../../src/submission/restore-words';
+import { type Finding, happenedAfter } from '../../src/submission/restore-words';
 
 const held = { hidden: [], older: [], inPart: [], lapsed: [], withdrawn: 0 };
-const told = (unread: number): string =>
+const told = (unread: number, findings: readonly Finding[] = []): string =>
   happenedAfter(
     'The database was restored.',
     { readable: true, unknown: [], moved: [], unidentified: ['816', '815'], unread },
-    [],
+    findings,
     held,
   );
 
@@ -14,4 +14,22 @@ it('people are told after a restore how many of the instructions that nobody can
     'nobody knows for which employer, of which 1, the oldest, were not read singly (816, 815)',
   );
   expect(told(0)).toContain('nobody knows for which employer (816, 815)');
+});
+
+it('of a run that is past its approval it is not said that it goes on no more: it may be being submitted', () => {
+  const unclear = {
+    bankInstructionId: '814',
+    instructionId: undefined,
+    payRunId: '018f0000-0000-7000-8000-000000000001',
+    reference: undefined,
+    status: 'ODD',
+    submitted: false,
+    isUnclear: true,
+    payments: 2,
+    refusal: undefined,
+    isPast: true,
+  };
+  const said = told(0, [unclear]);
+  expect(said).not.toContain('goes on no more');
+  expect(said).toContain('its run is neither approved nor cancelled any more, and where it is stopped');
 });

@@ -1,18 +1,30 @@
 import type { Database, EmployerTransaction } from '../../src/database/database';
-import type { Attention, AttentionActionRow } from '../../src/pay-run/attention.entity';
+import { newId } from '../../src/database/new-id';
+import { Attention, type AttentionActionRow } from '../../src/pay-run/attention.entity';
 import type { RestoreAdoption } from '../../src/submission/restore-adoption';
-import { Unrecorded, UnrecordedSubmits } from '../../src/submission/unrecorded-submits';
+import { tellUnrecorded, Unrecorded, UnrecordedSubmits } from '../../src/submission/unrecorded-submits';
+import { idsOf } from '../database/two-employers';
+import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
+import { execute } from '../support/database';
 
+interface SeenInGroup {
+  status: string;
+  groupStatus: string;
+}
+
+const LEFT = { status: 'SUB_IS_VALID', groupStatus: 'NOTPROCESSABLE' };
 const AMOUNTS = [100n, 20n];
 
 /** How the bank shows both payments of a submit that a restored database had forgotten. */
-const seen = (statuses: readonly string[], evidence: object = {}): Unrecorded =>
+const seen = (shown: readonly (string | SeenInGroup)[], evidence: object = {}): Unrecorded =>
   ({
     forgotten: { bankInstructionId: 'Z', payRunId: 'run' },
     look: {
       evidence: {
         rows: AMOUNTS.map((amountMinor, index) => ({ rowNo: index + 1, amountMinor })),
-        matched: new Map(statuses.map((status, index) => [index + 1, { status }])),
+        matched: new Map(
+          shown.map((one, index) => [index + 1, typeof one === 'string' ? { status: one } : one]),
+        ),
         ...evidence,
       },
     },
@@ -37,8 +49,9 @@ describe('of a forgotten submit that its run does not take back', () => {
     [['SETTLED', 'SETTLED'], 2, 120n],
     [['FAILED', 'SETTLED'], 1, 20n],
     [['FAILED', 'REJECTED'], 0, 0n],
-  ])('what the bank has settled is counted: %j', async (statuses, payments, minor) => {
-    expect(await counted(seen(statuses))).toEqual([payments, minor]);
+    [['SETTLED', LEFT], 1, 100n],
+  ])('what the bank has settled is counted: %j', async (shown, payments, minor) => {
+    expect(await counted(seen(shown))).toEqual([payments, minor]);
   });
 
   it.each([
@@ -46,14 +59,56 @@ describe('of a forgotten submit that its run does not take back', () => {
     ['a payment came back', seen(['SETTLED', 'FAILED'], { isUnsettled: true })],
     ['it is not as it was approved', seen(['SETTLED', 'SETTLED'], { differs: 'one more' })],
     ['a payment is not shown', seen(['SETTLED'])],
+    ['the bank has not ended a payment', seen(['SETTLED', 'READY_FOR_EXCHANGE'])],
+    ['a payment waits', seen(['SETTLED', 'C_INST_WAITING_FOR_APPROVAL'])],
+    ['all are left where they stood, and may be taken up yet', seen([LEFT, LEFT])],
   ])('nothing is counted, and the doubt stays, where %s', async (_why, one) => {
     expect(await counted(one)).toEqual([null, null]);
   });
+});
 
-  it('nothing is decided while the bank has not ended a payment: nobody follows it', async () => {
-    await expect(counted(seen(['SETTLED', 'READY_FOR_EXCHANGE']))).rejects.toMatchObject({
-      code: 'NOT_AS_APPROVED',
-      message: expect.stringContaining('the bank has not ended every payment of Z'),
+describe('of forgotten submits of a run that is over', () => {
+  const { employer, spareRun } = idsOf(1);
+  let office: NothingAsked;
+  beforeEach(async () => {
+    office = await nothingAsked();
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica; UPDATE pay_run SET status = 'CANCELLED' WHERE id = '${spareRun}'`,
+    );
+  });
+  afterEach(() => office.close());
+
+  const found = (bankInstructionId: string) =>
+    execute(
+      office.server.superuserUrl,
+      `WITH restored AS (INSERT INTO database_restore (id, what) VALUES ('${newId()}', 'another database') RETURNING id)
+       INSERT INTO forgotten_instruction (employer_id, bank_instruction_id, restore_id, pay_run_id, bank_status)
+       SELECT '${employer}', '${bankInstructionId}', id, '${spareRun}', 'SETTLED' FROM restored`,
+    );
+  const asked = () =>
+    office.database.inEmployer(employer, async (tx) => {
+      await tellUnrecorded(tx, [spareRun]);
+      const open = await tx.manager.findBy(Attention, { kind: 'UNRECORDED_SUBMIT', subjectId: spareRun });
+      return open.filter(({ resolvedAt }) => resolvedAt === null);
     });
+
+  it('people are asked anew about one more, and not again about the same', async () => {
+    await found('471');
+    const [first] = await asked();
+    expect((await asked()).map(({ id }) => id)).toEqual([first?.id]);
+    await found('47');
+    const [one, ...more] = await asked();
+    expect([one?.happened, more]).toEqual([expect.stringContaining('"471", "47"'), []]);
+    expect(one?.id).not.toBe(first?.id);
+  });
+
+  it('only those are decided that people have read of', async () => {
+    await found('471');
+    const [first] = await asked();
+    await found('47');
+    const adoption = { look: () => Promise.resolve('it is not shown') } as unknown as RestoreAdoption;
+    const shown = await new UnrecordedSubmits(office.database, adoption).read(employer, first!);
+    expect(shown.map(({ forgotten }) => forgotten.bankInstructionId)).toEqual(['471']);
   });
 });

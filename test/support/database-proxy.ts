@@ -62,7 +62,7 @@ export class DatabaseProxy {
 
   /**
    * The next transaction with such a statement, its text values behind it, suffers the fault at its COMMIT; resolves
-   * when it does.
+   * when it does, or when the connection ends before its answer.
    */
   atCommit(statement: RegExp, fault: CommitFault): Promise<void> {
     return new Promise((sprung) => this.traps.push({ statement, fault, sprung }));
@@ -158,6 +158,7 @@ class Link {
   end(): void {
     this.client.destroy();
     this.upstream.destroy();
+    if (this.trap !== undefined) this.spring(() => undefined);
   }
 
   hush(): void {

@@ -4,7 +4,7 @@ import { MigrationInterface, QueryRunner } from 'typeorm';
  * After a restore nobody knows whether an instruction with an undocumented status was submitted: two people may say so, on
  * the bank's written word, or that it was not.
  */
-export class DecideWhatNoDocumentNames1795132859980 implements MigrationInterface {
+export class DecideWhatNoDocumentNames1795132859986 implements MigrationInterface {
   async up(db: QueryRunner): Promise<void> {
     await db.query(
       decisionGuard(`(d.action = 'EXECUTED'
