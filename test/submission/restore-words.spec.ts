@@ -22,7 +22,7 @@ it('of a run that is past its approval it is not said that it goes on no more: i
     instructionId: undefined,
     payRunId: '018f0000-0000-7000-8000-000000000001',
     reference: undefined,
-    status: 'OPEN',
+    status: 'INITIATED',
     submitted: false,
     isUnclear: true,
     payments: 2,
