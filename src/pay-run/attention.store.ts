@@ -187,16 +187,24 @@ export async function isResumed(
   return decided.length > 0;
 }
 
-/** What happened by the words of the open attention about the same; undefined where none is open. */
-export async function openText(
+/** What an open attention asks, and what it is about. */
+export type Open = Pick<
+  Attention,
+  'payRunId' | 'instructionId' | 'happened' | 'certain' | 'askBank' | 'records' | 'differing' | 'refusals'
+>;
+
+/** The open attention about the same; undefined where none is open. */
+export async function openAbout(
   tx: EmployerTransaction,
   { kind, subjectId }: Pick<Alarm, 'kind' | 'subjectId'>,
-): Promise<string | undefined> {
-  const [open] = await tx.query<{ happened: string }>(
-    `SELECT happened FROM attention WHERE employer_id = $1 AND kind = $2 AND subject_id = $3 AND resolved_at IS NULL`,
+): Promise<Open | undefined> {
+  const [open] = await tx.query<Open>(
+    `SELECT pay_run_id AS "payRunId", instruction_id AS "instructionId", happened, certain, ask_bank AS "askBank",
+       records, differing, refusals
+     FROM attention WHERE employer_id = $1 AND kind = $2 AND subject_id = $3 AND resolved_at IS NULL`,
     [tx.employerId, kind, subjectId],
   );
-  return open?.happened;
+  return open;
 }
 
 /** Opens an attention about what every read shows again as long as it lasts, unless it is decided. */

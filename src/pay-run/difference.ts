@@ -1,6 +1,14 @@
 import { EmployerTransaction } from '../database/database';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
-import { aboutInstruction, type Alarm, clear, raise, raiseAnew } from './attention.store';
+import {
+  aboutInstruction,
+  type Alarm,
+  clear,
+  type Open,
+  openAbout,
+  raise,
+  raiseAnew,
+} from './attention.store';
 import type { Instruction, PlannedInstruction } from './instruction.entity';
 
 const KIND = 'ECHO_MISMATCH';
@@ -92,30 +100,14 @@ export async function keepDifferences(
   planned: PlannedInstruction,
   certain?: string,
 ): Promise<void> {
-  const asked = await askedOf(tx, { kind: KIND, subjectId: instruction.id });
+  const asked = await openAbout(tx, { kind: KIND, subjectId: instruction.id });
   if (asked === undefined) return;
   await clear(tx, [KIND], instruction.id, 'it has ended: asked of all its attempts at once');
   await askMore(tx, instruction, planned, { kind: KIND, subjectId: planned.id, certain }, asked);
 }
 
 /** The text of a question, and all that it is about: each in its words, of which the text tells the first few. */
-interface Asked {
-  happened: string;
-  /** Null where it was asked before they were kept. */
-  differing: readonly string[] | null;
-}
-
-async function askedOf(
-  tx: EmployerTransaction,
-  { kind, subjectId }: Pick<Alarm, 'kind' | 'subjectId'>,
-): Promise<Asked | undefined> {
-  const [open] = await tx.query<Asked>(
-    `SELECT happened, differing FROM attention
-     WHERE employer_id = $1 AND kind = $2 AND subject_id = $3 AND resolved_at IS NULL`,
-    [tx.employerId, kind, subjectId],
-  );
-  return open;
-}
+type Asked = Pick<Open, 'happened' | 'differing'>;
 
 async function askMore(
   tx: EmployerTransaction,
@@ -124,7 +116,7 @@ async function askMore(
   about: Pick<Alarm, 'kind' | 'subjectId' | 'certain'>,
   more: Asked,
 ): Promise<void> {
-  const asked = await askedOf(tx, about);
+  const asked = await openAbout(tx, about);
   const { happened, differing } = asked === undefined ? more : together(asked, more);
   if (happened === asked?.happened) return;
   const bankReference = await attemptsIn(tx, planned, happened);

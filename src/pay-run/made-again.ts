@@ -5,7 +5,7 @@ import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { sumMinor } from '../domain/money';
 import { showId } from '../http/prefixed-id';
 import { Attention } from './attention.entity';
-import { aboutInstruction, type Alarm, clear, raise } from './attention.store';
+import { aboutInstruction, type Alarm, clear, type Open, openAbout, raise } from './attention.store';
 import { ATTENTION_WORDS, notPaid } from './attention-words';
 import { Instruction } from './instruction.entity';
 import { CONTRADICTED, PAID_OTHERWISE } from './replaced.store';
@@ -54,7 +54,7 @@ export async function tellOfReturned(
   );
   if (back.length === 0) return clear(tx, ['PAYMENT_RETURNED'], instruction.id, NONE_LEFT);
   const alarm = { ...aboutInstruction(instruction), ...alarmOf(back) };
-  const open = await openAbout(tx, instruction.id);
+  const open = await openAbout(tx, alarm);
   if (open?.certain === alarm.certain && isOfSame(open, alarm)) return;
   if (open) await clear(tx, ['PAYMENT_RETURNED'], instruction.id, 'other payments are left: told anew');
   await raise(tx, alarm);
@@ -71,18 +71,12 @@ function lockAsked(tx: EmployerTransaction, instructionId: string | null): Promi
   );
 }
 
-function openAbout({ manager, employerId }: EmployerTransaction, subjectId: string) {
-  return manager.findOneBy(Attention, {
-    employerId,
-    kind: 'PAYMENT_RETURNED',
-    subjectId,
-    resolvedAt: IsNull(),
-  });
-}
-
 /** Whether both tell of the same rows, all of them and those that are told apart. */
-function isOfSame(open: Attention, alarm: Pick<Alarm, 'happened' | 'records'>): boolean {
-  const rowsOf = ({ records }: Pick<Alarm, 'records'> | Attention) => records?.map(({ row }) => row).join();
+function isOfSame(
+  open: Pick<Open, 'happened' | 'records'>,
+  alarm: Pick<Alarm, 'happened' | 'records'>,
+): boolean {
+  const rowsOf = ({ records }: Pick<Alarm | Open, 'records'>) => records?.map(({ row }) => row).join();
   return open.happened === alarm.happened && rowsOf(open) === rowsOf(alarm);
 }
 

@@ -8,7 +8,7 @@ import { withoutUnstorable } from '../domain/storable-text';
 import { EmployerAccount } from '../employer/employer.entity';
 import { showId } from '../http/prefixed-id';
 import type { AskedRefusal } from './attention.entity';
-import { Alarm, isResumed, raise, raiseAnew } from './attention.store';
+import { Alarm, isResumed, openAbout, raise, raiseAnew } from './attention.store';
 import { forbiddenAdds, forbiddenBesides } from './attention-words';
 import { Instruction } from './instruction.entity';
 import { PayRun } from './pay-run.entity';
@@ -137,23 +137,14 @@ export async function forbiddenBefore(
 
 /** What the open question is about. */
 async function openRefusals(tx: EmployerTransaction): Promise<AskedRefusal[]> {
-  const open = await tx.query<{
-    refusals: AskedRefusal[] | null;
-    runId: string | null;
-    instructionId: string | null;
-    words: string;
-  }>(
-    `SELECT refusals, pay_run_id AS "runId", instruction_id AS "instructionId", happened AS words
-     FROM attention WHERE employer_id = $1 AND kind = 'CREDENTIALS' AND subject_id = $1 AND resolved_at IS NULL`,
-    [tx.employerId],
-  );
-  return open.flatMap(({ refusals, runId, instructionId, words }) => {
-    if (refusals !== null || runId === null) return refusals ?? [];
-    // Asked before they were kept: what was hidden then is read again, and told as it is.
-    const before = words.split(HIDDEN, 1).join('').trim();
-    if (before === '') return [];
-    return [{ runId, instructionId: instructionId ?? undefined, isHidden: false, words: before }];
-  });
+  const open = await openAbout(tx, { kind: 'CREDENTIALS', subjectId: tx.employerId });
+  if (!open) return [];
+  const { refusals, payRunId: runId, instructionId, happened } = open;
+  if (refusals !== null || runId === null) return refusals ?? [];
+  // Asked before they were kept: what was hidden then is read again, and told as it is.
+  const words = happened.split(HIDDEN, 1).join('').trim();
+  if (words === '') return [];
+  return [{ runId, instructionId: instructionId ?? undefined, isHidden: false, words }];
 }
 
 /**

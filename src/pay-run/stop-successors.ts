@@ -1,6 +1,6 @@
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
-import { Alarm, openText, raise } from './attention.store';
+import { Alarm, openAbout, raise } from './attention.store';
 import { MovedPayment } from './second-look';
 import { SENT } from './sent';
 import { awaitTurnOfRuns, stopRunByService, stopUnlessDecided } from './stop';
@@ -83,7 +83,7 @@ async function stopForPaidTwice(
   alarm: Alarm & { kind: 'INVARIANT_BREACH' },
   { words, isOutdated }: ShownOfMoved,
 ): Promise<void> {
-  const asked = await openText(tx, alarm);
+  const asked = (await openAbout(tx, alarm))?.happened;
   await stopUnlessDecided(tx, alarm, words, asked !== undefined && isOutdated?.(asked) ? words : []);
 }
 

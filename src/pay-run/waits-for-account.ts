@@ -5,7 +5,7 @@ import { EmployerAccount } from '../employer/employer.entity';
 import { ASK_BANK, notReady, type NotReady, OTHER_UNIT } from '../employer/readiness';
 import { showId } from '../http/prefixed-id';
 import { approvedVersion } from './approval';
-import { clear, openText, raiseNaming } from './attention.store';
+import { clear, openAbout, raiseNaming } from './attention.store';
 import { ATTENTION_WORDS, NOTHING_TO_ASK } from './attention-words';
 import { PayRun } from './pay-run.entity';
 import { unsentOf } from './unsent';
@@ -114,7 +114,7 @@ async function raiseWaiting(
     ...held,
     since: await rightUntil(tx, run, account, details),
   } as const;
-  const open = await openText(tx, alarm);
+  const open = (await openAbout(tx, alarm))?.happened;
   // A reason that ended is told no more, nor is the bank asked about it.
   if (open !== undefined && open !== alarm.happened)
     await clear(tx, [alarm.kind], run.id, 'it waits for something else now: told anew');

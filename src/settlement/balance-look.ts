@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
-import { IsNull } from 'typeorm';
 import { isAccessRefused, isBankError, NotFound } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { Clock } from '../config/clock';
@@ -15,8 +14,7 @@ import { lackOf, lacksDeclared, PaidByInstruction, paidAgain } from '../domain/b
 import { NEVER_DEBITED } from '../domain/bank-status';
 import { INSTRUCTION_UNDER_WAY } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
-import { Attention } from '../pay-run/attention.entity';
-import { clear, raiseUndecided } from '../pay-run/attention.store';
+import { clear, openAbout, raiseUndecided } from '../pay-run/attention.store';
 import { lockInstruction } from '../pay-run/instruction.store';
 import { accountLostAgain } from '../pay-run/lost-again';
 import type { PayRun } from '../pay-run/pay-run.entity';
@@ -197,13 +195,8 @@ function tellOfNotComeBack(tx: EmployerTransaction, run: PayRun, lackMinor: bigi
   });
 }
 
-async function isAsked({ employerId, manager }: EmployerTransaction, run: PayRun): Promise<boolean> {
-  return manager.existsBy(Attention, {
-    employerId,
-    kind: 'TOTALS_UNSEEN',
-    subjectId: run.id,
-    resolvedAt: IsNull(),
-  });
+async function isAsked(tx: EmployerTransaction, run: PayRun): Promise<boolean> {
+  return (await openAbout(tx, { kind: 'TOTALS_UNSEEN', subjectId: run.id })) !== undefined;
 }
 
 /** Whether a run `r` is paid from the account at the bank. */

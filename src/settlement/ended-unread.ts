@@ -1,8 +1,8 @@
 import { type NotAllowed, NoReadAllowed } from '../bank/errors';
 import { EmployerTransaction } from '../database/database';
 import type { EmployerAccount } from '../employer/employer.entity';
-import type { AskedRefusal, Attention } from '../pay-run/attention.entity';
-import { raise, raiseAnew } from '../pay-run/attention.store';
+import type { AskedRefusal } from '../pay-run/attention.entity';
+import { openAbout, raise, raiseAnew } from '../pay-run/attention.store';
 import { NOTHING_TO_ASK } from '../pay-run/attention-words';
 import type { PayRun } from '../pay-run/pay-run.entity';
 import { named } from '../pay-run/stop-successors';
@@ -74,7 +74,7 @@ async function tellOf(
   { run, account, instruction }: Followed,
   { isHidden, happened, beginning }: Obstacle,
 ): Promise<void> {
-  const open = await openOf(tx, run.id);
+  const open = await openAbout(tx, { kind: 'ROW_UNSEEN', subjectId: run.id });
   const mine = { runId: run.id, instructionId: instruction.id, isHidden, words: happened };
   const isOurs = (words: string) => words.startsWith(UNRECORDED);
   const isMine = (one: AskedRefusal) =>
@@ -104,18 +104,6 @@ async function tellOf(
     refusals,
   } as const;
   await (open === undefined ? raise(tx, alarm) : raiseAnew(tx, alarm));
-}
-
-async function openOf(
-  tx: EmployerTransaction,
-  runId: string,
-): Promise<Pick<Attention, 'happened' | 'refusals'> | undefined> {
-  const [open] = await tx.query<Pick<Attention, 'happened' | 'refusals'>>(
-    `SELECT happened, refusals FROM attention
-     WHERE employer_id = $1 AND kind = 'ROW_UNSEEN' AND subject_id = $2 AND resolved_at IS NULL`,
-    [tx.employerId, runId],
-  );
-  return open;
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   type Alarm,
   clear,
   isResumed,
-  openText,
+  openAbout,
   raiseNaming,
   raiseUndecided,
 } from '../pay-run/attention.store';
@@ -228,7 +228,7 @@ export async function tellOfUnseen(
     payments: unseen.length,
     amountMinor: sumMinor(unseen.map(({ amountMinor }) => amountMinor)),
   } as const;
-  const open = await openText(tx, alarm);
+  const open = (await openAbout(tx, alarm))?.happened;
   if (open?.startsWith(happened) === false)
     await clear(tx, ['ROW_UNSEEN'], instruction.id, 'other payments are left: told anew');
   else if (why === '' && open !== undefined && open !== happened)

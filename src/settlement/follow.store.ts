@@ -16,7 +16,7 @@ import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { PaymentStatus } from '../domain/payment';
 import { bankGroup } from '../domain/reconciliation';
 import { showId } from '../http/prefixed-id';
-import { aboutInstruction, type Alarm, openText, raiseNaming } from '../pay-run/attention.store';
+import { aboutInstruction, type Alarm, openAbout, raiseNaming } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { messageIdOf } from '../pay-run/message-id';
 import { movePayments, RowRange } from '../pay-run/payment.store';
@@ -378,7 +378,7 @@ async function raiseContradiction(
   const status = before === null || shown === bankStatus ? shown : `${shown} after ${before}`;
   const { happened, ...words } = wordsOfContradiction(payment, shown);
   const about = { kind: 'CONTRADICTION', subjectId: payment.paymentId } as const;
-  const asked = await openText(tx, about);
+  const asked = (await openAbout(tx, about))?.happened;
   const now = `${status} (row ${payment.rowNo}, payment ${payment.bankIds[0] ?? 'without an id'})`;
   const alarm = {
     ...aboutInstruction(instruction),

@@ -5,7 +5,7 @@ import { firstFew } from '../domain/first-few';
 import { formatMoney, isSummed, sumMinor } from '../domain/money';
 import { sameIban } from '../domain/party';
 import { accountsOf } from '../employer/account.store';
-import { aboutInstruction, type Alarm, clear, raiseNaming } from '../pay-run/attention.store';
+import { aboutInstruction, type Alarm, clear, openAbout, raiseNaming } from '../pay-run/attention.store';
 import type { AskedRecord } from '../pay-run/attention.entity';
 import {
   Asked,
@@ -184,12 +184,7 @@ function openUnshown(
 
 /** Whether the open question is of records that were not written down: no read tells that they are explained. */
 async function isAskedOfUnwritten(tx: EmployerTransaction, { id }: Instruction): Promise<boolean> {
-  const open = await tx.query(
-    `SELECT FROM attention WHERE employer_id = $1 AND kind = 'POSSIBLE_RETURN' AND subject_id = $2
-       AND resolved_at IS NULL AND records IS NULL`,
-    [tx.employerId, id],
-  );
-  return open.length > 0;
+  return (await openAbout(tx, { kind: 'POSSIBLE_RETURN', subjectId: id }))?.records === null;
 }
 
 /** Says that what came in for a payment is not what was paid. */

@@ -1,12 +1,18 @@
 import type { BankInstruction, BankPayment } from '../bank/records';
 import type { EmployerTransaction } from '../database/database';
 import { isOtherDate } from '../domain/shown-date';
-import type { Attention } from '../pay-run/attention.entity';
-import { aboutInstruction, type Alarm, isDecided, raise, raiseAnew } from '../pay-run/attention.store';
+import {
+  aboutInstruction,
+  type Alarm,
+  isDecided,
+  type Open,
+  openAbout,
+  raise,
+  raiseAnew,
+} from '../pay-run/attention.store';
 import { ATTENTION_WORDS } from '../pay-run/attention-words';
 import type { Instruction } from '../pay-run/instruction.entity';
 import { rowsById } from '../pay-run/match';
-import type { PayRun } from '../pay-run/pay-run.entity';
 import type { FollowedPayment } from './follow-plan';
 import type { Followed } from './followed';
 
@@ -35,7 +41,7 @@ export async function tellOfDates(
   const words = (await isTakenOver(tx, instruction)) ? takenOver : sent;
   const about = { ...aboutInstruction(instruction, planned), subjectId: run.id };
   const alarm = { kind: 'DATE_DIFFERS', ...about, ...words } as const;
-  const open = await openAbout(tx, run);
+  const open = await openAbout(tx, alarm);
   if (open && (open.happened.includes(alarm.happened) || open.happened.length > LONGEST)) return;
   // Of how many payments it was decided is no matter: it is one day for all of them.
   if (await isDecided(tx, { ...alarm, payments: 0 }, [alarm.happened])) return;
@@ -44,7 +50,7 @@ export async function tellOfDates(
   await raiseAnew(tx, { ...alarm, ...together(open, alarm), ...ofSeveral });
 }
 
-type Told = Pick<Attention, 'happened' | 'certain' | 'askBank'>;
+type Told = Pick<Open, 'happened' | 'certain' | 'askBank'>;
 
 /** All that is asked of a run, each once. */
 function together(open: Told, more: Told & Pick<Alarm, 'bankReference'>): Told {
@@ -58,15 +64,6 @@ function together(open: Told, more: Told & Pick<Alarm, 'bankReference'>): Told {
 
 /** As long as what is asked may grow, in characters: who has read of so many days asks the bank about all. */
 const LONGEST = 4_000;
-
-async function openAbout(tx: EmployerTransaction, { id }: Pick<PayRun, 'id'>): Promise<Told | undefined> {
-  const [open] = await tx.query<Told>(
-    `SELECT happened, certain, ask_bank AS "askBank" FROM attention
-     WHERE employer_id = $1 AND kind = 'DATE_DIFFERS' AND subject_id = $2 AND resolved_at IS NULL`,
-    [tx.employerId, id],
-  );
-  return open;
-}
 
 const WHEN_PAID = 'On which day is our account debited, and on which is each payee paid?';
 

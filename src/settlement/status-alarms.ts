@@ -4,7 +4,7 @@ import { textOfFirstFew } from '../domain/first-few';
 import { isPaymentFinal } from '../domain/payment';
 import { subjectAfterEnd } from '../pay-run/named-subject';
 import { showId } from '../http/prefixed-id';
-import { aboutInstruction, clear, openText, raiseNaming } from '../pay-run/attention.store';
+import { aboutInstruction, clear, openAbout, raiseNaming } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { paidAgain } from '../pay-run/stop-successors';
 import { alarmOfStatus, FollowedPayment } from './follow-plan';
@@ -74,7 +74,7 @@ export async function tellOfStatuses(
       isAboutAll: kind === 'UNKNOWN_STATUS',
     };
     const words = alarming.map(({ status }) => ` ${status} (`);
-    if (unread === undefined && saysUnread(await openText(tx, alarm)))
+    if (unread === undefined && saysUnread((await openAbout(tx, alarm))?.happened))
       await clear(tx, [kind], instruction.id, 'the bank is read again: told anew');
     // Not by the rows that go: each time somebody would be asked again.
     await raiseNaming(tx, alarm, words, kind === 'UNKNOWN_STATUS' ? 'over' : 'decided');

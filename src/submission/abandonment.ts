@@ -7,7 +7,7 @@ import type { WakeIn } from '../database/lease-worker';
 import { Claim, fence, missingForMs } from '../database/leases';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { showId } from '../http/prefixed-id';
-import { aboutInstruction, clearAttempt, raise } from '../pay-run/attention.store';
+import { aboutInstruction, clearAttempt, openAbout, raise } from '../pay-run/attention.store';
 import { ATTENTION_WORDS, SUBMITTED_OR_NOT, WAS_IT_SUBMITTED } from '../pay-run/attention-words';
 import { ASKED_OF_DIFFERENCES, askOfDifferences, shownOtherwise } from '../pay-run/difference';
 import { isSaidExecuted } from '../pay-run/forgotten-pay';
@@ -234,12 +234,8 @@ function submittedOrNot(unclear: Unclear): string {
 
 /** Whether it is open whether somebody submitted it. */
 async function isAskedOfUnclear(tx: EmployerTransaction, { id }: Pick<Instruction, 'id'>): Promise<boolean> {
-  const open = await tx.query(
-    `SELECT FROM attention WHERE employer_id = $1 AND kind = 'ROW_UNSEEN' AND subject_id = $2
-       AND starts_with(happened, $3) AND resolved_at IS NULL`,
-    [tx.employerId, id, SUBMITTED_OR_NOT],
-  );
-  return open.length > 0;
+  const open = await openAbout(tx, { kind: 'ROW_UNSEEN', subjectId: id });
+  return open?.happened.startsWith(SUBMITTED_OR_NOT) === true;
 }
 
 /** Rows that the bank has answered in doubt whenever they were added: an amendment may take them out. */
