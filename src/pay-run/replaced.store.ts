@@ -15,21 +15,6 @@ export interface Candidate extends ReplaceablePayment {
   releaseSequence: number;
 }
 
-interface CandidateRow {
-  id: string;
-  employee_id: string;
-  release_sequence: number;
-  status: PaymentStatus;
-  returned: boolean;
-  bank_status: string | null;
-  decided_status: string | null;
-  contradicted: boolean;
-  doubted: boolean;
-  successor: Candidate['successor'];
-  paid_otherwise: boolean;
-  paid_further: boolean;
-}
-
 /**
  * Open questions about a payment before whose answer it is not paid again, and about all that an instruction holds, or a
  * run: what an account lost tells of one instruction of several. What was never sent, and is in one that was released,
@@ -159,15 +144,16 @@ async function candidates(
   which: string,
   parameters: readonly unknown[],
 ): Promise<Candidate[]> {
-  const rows = await queryByHash<CandidateRow>(
+  return queryByHash<Candidate>(
     tx,
     `WITH chosen AS MATERIALIZED (SELECT * FROM payment p WHERE p.employer_id = $1 AND ${which}),
        asked AS MATERIALIZED (SELECT kind = ANY ($3) AS of_all, subject_id, coalesce(instruction_id, subject_id) AS instruction_id
          FROM attention a WHERE employer_id = $1 AND resolved_at IS NULL AND (kind = ANY ($2) OR kind = ANY ($3))
            AND NOT (kind = 'FOREIGN_RECORD' AND EXISTS (SELECT FROM instruction i
              WHERE i.employer_id = $1 AND i.id = a.instruction_id AND i.status = 'RELEASED')))
-     SELECT p.id, p.employee_id, p.release_sequence, p.status, p.returned_at IS NOT NULL AS returned,
-       coalesce(b.shown_status, b.bank_status) AS bank_status, ${DECIDED_STATUS} AS decided_status,
+     SELECT p.id, p.employee_id AS "employeeId", p.release_sequence AS "releaseSequence", p.status,
+       p.returned_at IS NOT NULL AS returned,
+       coalesce(b.shown_status, b.bank_status) AS "bankStatus", ${DECIDED_STATUS} AS "decidedStatus",
        ${CONTRADICTED} AS contradicted,
        p.id IN (SELECT subject_id FROM asked WHERE NOT of_all)
          OR p.pay_run_id IN (SELECT subject_id FROM asked WHERE of_all)
@@ -180,9 +166,9 @@ async function candidates(
          FROM stead JOIN ${byKey('payment', 'stead.id')} s ON true JOIN ${byKey('pay_run', 's.pay_run_id')} r ON true
          WHERE s.id NOT IN (SELECT id FROM chain) AND (s.live OR ${ENDED_SUCCESSOR})
            AND (p.status = 'EXCLUDED' OR s.id > p.id)) AS successor,
-       ${PAID_OTHERWISE} AS paid_otherwise,
+       ${PAID_OTHERWISE} AS "paidOtherwise",
        EXISTS (${OTHER_PAY} AND o.pay_run_id <> p.pay_run_id
-         AND (o.release_sequence > p.release_sequence OR o.id > p.id)) AS paid_further
+         AND (o.release_sequence > p.release_sequence OR o.id > p.id)) AS "paidFurther"
      FROM chosen p
      LEFT JOIN bank_payment b ON b.employer_id = $1 AND b.payment_id = p.id AND b.row_no = p.row_no
        AND b.instruction_id = ANY (ARRAY(
@@ -191,20 +177,6 @@ async function candidates(
      ORDER BY p.row_no`,
     [tx.employerId, DOUBTS_OF_A_PAYMENT, DOUBTS_OF_AN_INSTRUCTION, ...parameters],
   );
-  return rows.map((row) => ({
-    id: row.id,
-    employeeId: row.employee_id,
-    releaseSequence: row.release_sequence,
-    status: row.status,
-    returned: row.returned,
-    bankStatus: row.bank_status,
-    decidedStatus: row.decided_status,
-    contradicted: row.contradicted,
-    doubted: row.doubted,
-    successor: row.successor,
-    paidOtherwise: row.paid_otherwise,
-    paidFurther: row.paid_further,
-  }));
 }
 
 /** A payment that is replaced, as it ended, with the ids the bank knows it by. */

@@ -184,29 +184,17 @@ export class Restores {
 
   /** Restores that somebody is still stopped for; young ones wait for what was under way. */
   private pending(): Promise<Pending[]> {
-    return this.database.outsideEmployers(async (tx) => {
-      const stops = await tx.query<{
-        id: string;
-        what: string;
-        until: Date | null;
-        at: Date;
-        employers: string[];
-      }>(
-        `SELECT r.id, r.what, r.data_until AS until, r.noticed_at AS at, array_agg(s.employer_id::text) AS employers
+    return this.database.outsideEmployers((tx) =>
+      tx.query<Pending>(
+        `SELECT r.id, r.what, r.data_until AS "dataUntil", r.noticed_at AS "noticedAt",
+           array_agg(s.employer_id::text) AS "employerIds"
          FROM service_stop s JOIN database_restore r ON r.id = s.subject_id
          WHERE s.kind = 'RESTORED' AND s.lifted_at IS NULL AND r.told_at IS NOT NULL
            AND r.noticed_at < clock_timestamp() - make_interval(secs => $1::double precision / 1000)
          GROUP BY r.id ORDER BY r.noticed_at`,
         [shownWithinMs(this.config)],
-      );
-      return stops.map(({ id, what, until, at, employers }) => ({
-        id,
-        what,
-        dataUntil: until,
-        noticedAt: at,
-        employerIds: employers,
-      }));
-    });
+      ),
+    );
   }
 
   /**

@@ -195,15 +195,6 @@ interface StoredRow extends StoredFields {
   id: string;
 }
 
-interface StoredAnswer {
-  row_no: number;
-  add_outcome: AddOutcome;
-  add_doubt: string | null;
-  bank_payment_id: string | null;
-  bank_transaction_id: string | null;
-  bank_status: string | null;
-}
-
 /** The rows of a planned instruction in order, with the bank's answers so far where an attempt is given. */
 export async function payableRows(
   tx: EmployerTransaction,
@@ -253,25 +244,15 @@ export async function withAnswers(
   instruction: Instruction,
   rows: readonly PayableRow[],
 ): Promise<PayableRow[]> {
-  const stored = await tx.query<StoredAnswer>(
-    `SELECT row_no, add_outcome, add_doubt, bank_payment_id, bank_transaction_id, bank_status FROM bank_payment
-     WHERE employer_id = $1 AND instruction_id = $2`,
+  const stored = await tx.query<Pick<PayableRow, 'rowNo' | keyof typeof UNANSWERED>>(
+    `SELECT row_no AS "rowNo", add_outcome AS "addOutcome", add_doubt AS "addDoubt",
+       bank_payment_id AS "bankPaymentId", bank_transaction_id AS "bankTransactionId", bank_status AS "bankStatus"
+     FROM bank_payment WHERE employer_id = $1 AND instruction_id = $2`,
     [tx.employerId, instruction.id],
     'kept',
   );
-  const answers = new Map(stored.map((answer) => [answer.row_no, answer]));
-  return rows.map((row) => {
-    const answer = answers.get(row.rowNo);
-    if (!answer) return { ...row, ...UNANSWERED };
-    return {
-      ...row,
-      addOutcome: answer.add_outcome,
-      addDoubt: answer.add_doubt,
-      bankPaymentId: answer.bank_payment_id,
-      bankTransactionId: answer.bank_transaction_id,
-      bankStatus: answer.bank_status,
-    };
-  });
+  const answers = new Map(stored.map((answer) => [answer.rowNo, answer]));
+  return rows.map((row) => ({ ...row, ...(answers.get(row.rowNo) ?? UNANSWERED) }));
 }
 
 /** The hash of rows as they are now, to be held against the approved one: computed from the data, not from its hash. */
