@@ -51,8 +51,14 @@ export const PAY_RUN_MEANING: Readonly<Record<PayRunStatus, string>> = {
   CANCELLED: 'The run ended before we submitted anything; no money moved by us.',
 };
 
+/** The states of an approved run before its gate: it can be cancelled, amended or given back by its approvers. */
+export const PAY_RUN_BEFORE_GATE: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED'];
+
+/** The states of a run whose rows are fixed and of which nothing is submitted. */
+export const PAY_RUN_UNSUBMITTED: readonly PayRunStatus[] = ['READY', ...PAY_RUN_BEFORE_GATE];
+
 /** The states in which a run goes on by itself, until nothing of it is left to be submitted. */
-export const PAY_RUN_GOING_ON: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED', 'SUBMITTING'];
+export const PAY_RUN_GOING_ON: readonly PayRunStatus[] = [...PAY_RUN_BEFORE_GATE, 'SUBMITTING'];
 
 /** The states of a run of which something was submitted, or is being. */
 export const PAY_RUN_SUBMITTED: readonly PayRunStatus[] = [

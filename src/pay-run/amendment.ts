@@ -4,7 +4,7 @@ import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
 import { isInstructionFinal } from '../domain/instruction';
-import { PAY_RUN_SUBMITTED } from '../domain/pay-run';
+import { PAY_RUN_SUBMITTED, PAY_RUN_UNSUBMITTED } from '../domain/pay-run';
 import { voidApprovals } from './approval';
 import { clearBuilding } from './attention.store';
 import { followAmendment } from './follow-amendment';
@@ -31,8 +31,6 @@ export function insteadOf({ status }: PayRun): string {
   return ' What of it was not submitted can be stopped, and ends at the cut-off; what it does not pay, a successor or a supplement pays.';
 }
 
-const AMENDABLE = ['READY', 'APPROVED', 'BUILDING', 'VERIFIED'];
-
 /**
  * Proposes an amendment: the approval is void from this moment. It is applied at once where nothing is at the
  * bank; otherwise when every instruction of the run has been abandoned.
@@ -45,7 +43,7 @@ export async function amend(
   personId: string,
   proposal: Proposal,
 ): Promise<Amendment> {
-  if (!AMENDABLE.includes(run.status)) {
+  if (!PAY_RUN_UNSUBMITTED.includes(run.status)) {
     throw new DomainError(
       'NOT_AMENDABLE',
       `The run is ${run.status} and can no longer be amended.${insteadOf(run)}`,

@@ -1,12 +1,9 @@
 import { EmployerTransaction } from '../database/database';
-import type { PayRunStatus } from '../domain/pay-run';
+import { PAY_RUN_BEFORE_GATE } from '../domain/pay-run';
 import { voidApprovals } from './approval';
 import { clearBuilding, raise } from './attention.store';
 import { tellOfPaidAlready } from './paid-already';
 import { PayRun } from './pay-run.entity';
-
-/** In which a run can still be cancelled, amended or given back by its approvers: nothing of it is submitted. */
-export const MAY_BE_TAKEN_BACK: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED'];
 
 export const RESTORE_FORGOT =
   'the database was restored, which may have forgotten that the run was cancelled, amended or stopped since, or its approval taken back';
@@ -50,7 +47,7 @@ export async function backToReady(tx: EmployerTransaction, run: PayRun, reason: 
 
 /** As `lapseRun`, once people resume a run that a restore left unclear, or all: nothing of it is submitted, by their word. */
 export async function lapseOnceClear(tx: EmployerTransaction, run: PayRun): Promise<void> {
-  if (!MAY_BE_TAKEN_BACK.includes(run.status) || run.lapseReason !== null) return;
+  if (!PAY_RUN_BEFORE_GATE.includes(run.status) || run.lapseReason !== null) return;
   const older = await tx.query(
     `SELECT FROM approval WHERE employer_id = $1 AND pay_run_id = $2 AND voided_at IS NULL
        AND approved_at < (SELECT max(noticed_at) FROM database_restore) LIMIT 1`,

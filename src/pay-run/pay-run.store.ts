@@ -2,7 +2,7 @@ import { findById, RowLock } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { DomainError } from '../domain/errors';
-import { assertPayRunMove, PayRunStatus } from '../domain/pay-run';
+import { assertPayRunMove, PAY_RUN_BEFORE_GATE, PayRunStatus } from '../domain/pay-run';
 import { Actor, appendHistory } from './history';
 import { Amendment, PayRun, PayRunVersion } from './pay-run.entity';
 
@@ -46,9 +46,6 @@ export async function moveRun(
   wake(tx, 'RUN', tx.employerId, [run.id]);
 }
 
-/** The states of an approved run before its gate, which looks at who approved it. */
-const BEFORE_ITS_GATE: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED'];
-
 /**
  * @throws DomainError NOT_AWAITING_APPROVAL unless the run is READY, or its employer came to require more approvals than
  * stand: before it is submitted, of people who may still approve
@@ -56,7 +53,7 @@ const BEFORE_ITS_GATE: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIF
 export async function assertAwaitsApproval(tx: EmployerTransaction, run: PayRun): Promise<void> {
   if (run.status === 'READY') return;
   if (run.status === 'SUBMITTING' && (await lacksApprovals(tx, run))) return;
-  if (BEFORE_ITS_GATE.includes(run.status) && (await goesOnOnceApproved(tx, run))) return;
+  if (PAY_RUN_BEFORE_GATE.includes(run.status) && (await goesOnOnceApproved(tx, run))) return;
   const message = `The run is ${run.status}; only a READY run, or an approved one that came to lack approvals, is approved.`;
   throw new DomainError('NOT_AWAITING_APPROVAL', message);
 }

@@ -4,7 +4,7 @@ import { lastSeen } from '../database/bank-lists';
 import { requestsPerMinute } from '../database/bank-rate';
 import { EmployerTransaction } from '../database/database';
 import { BankHours, earliestExecutionDate, isBankingDay, nextBankingDay } from '../domain/business-day';
-import { PayRunStatus } from '../domain/pay-run';
+import { PAY_RUN_UNSUBMITTED } from '../domain/pay-run';
 import {
   estimateSend,
   estimateSubmits,
@@ -41,9 +41,6 @@ export interface SendOutlook {
   rowsAtBank: number;
 }
 
-/** Before its first submit it can be said how long a run takes; a DRAFT is not split into instructions yet. */
-const NOT_SUBMITTED: readonly PayRunStatus[] = ['READY', 'APPROVED', 'BUILDING', 'VERIFIED'];
-
 /** What sending a run takes from its first request to its last submit: this run only, see `estimateSend`. */
 export async function expectedSend(
   tx: EmployerTransaction,
@@ -65,14 +62,17 @@ export async function expectedSubmits(
   return estimateSubmits(shape, pace);
 }
 
-/** What is left to be sent; null once submitting has begun, or where there is nothing to send. */
+/**
+ * What is left to be sent; null once submitting has begun, where there is nothing to send, or of a DRAFT, which is not split
+ * into instructions yet.
+ */
 export async function sendOutlook(
   tx: EmployerTransaction,
   run: PayRun,
   settings: SendSettings,
   now: Date,
 ): Promise<SendOutlook | null> {
-  if (!NOT_SUBMITTED.includes(run.status)) return null;
+  if (!PAY_RUN_UNSUBMITTED.includes(run.status)) return null;
   const hours = bankHours(settings);
   const rowsAtBank = await countRowsAtBank(tx, run);
   const { requests, ms } = await expectedSend(tx, run, settings, rowsAtBank);

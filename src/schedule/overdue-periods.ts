@@ -5,7 +5,7 @@ import { CONFIG, Config } from '../config/env';
 import { ClockWatch } from '../database/clock-watch';
 import { Database, EmployerTransaction } from '../database/database';
 import { IsoDate, Period } from '../domain/business-day';
-import { PayRunStatus } from '../domain/pay-run';
+import { PAY_RUN_BEFORE_GATE, PayRunStatus } from '../domain/pay-run';
 import { showId } from '../http/prefixed-id';
 import { Alarm, clear, monthOfSchedule, raiseUndecided } from '../pay-run/attention.store';
 import { PaySchedule, SchedulePeriod } from '../pay-run/pay-schedule.entity';
@@ -16,8 +16,6 @@ const KIND = 'PERIOD_OVERDUE';
 
 /** The states in which a run waits for people before anything of it is sent. */
 const WAITING: readonly PayRunStatus[] = ['DRAFT', 'READY'];
-/** Those from which an amendment takes it back, once the bank shows that nothing of it was submitted. */
-const AMENDED: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED'];
 
 /** Whether the run `r` is not approved, or people amended it so long ago that the bank must be in the way. */
 const UNAPPROVED = `(r.status = ANY ($3) OR r.status = ANY ($4) AND EXISTS (SELECT FROM amendment a
@@ -121,7 +119,7 @@ export class OverduePeriods {
       `SELECT p.period FROM schedule_period p JOIN pay_run r ON r.employer_id = p.employer_id AND r.id = p.pay_run_id
        WHERE p.employer_id = $1 AND p.schedule_id = $6 AND r.id = ANY ($5) AND coalesce(r.submit_at, p.submit_at) <= $2
          AND (${UNAPPROVED} OR r.status = 'CANCELLING')`,
-      [tx.employerId, now, WAITING, AMENDED, bound, schedule.id],
+      [tx.employerId, now, WAITING, PAY_RUN_BEFORE_GATE, bound, schedule.id],
     );
     const due = periods.filter(({ payRunId, submitAt }) => payRunId === null && submitAt <= now);
     const unpaid = await tx.query<{ period: Period }>(
@@ -165,7 +163,7 @@ export class OverduePeriods {
        WHERE r.employer_id = $1 AND due.at <= $2
          AND (${UNAPPROVED} OR r.status = 'CANCELLING' AND month.submit_at IS NOT NULL)
        ORDER BY due_at, subject_id`,
-      [tx.employerId, this.clock.now(), WAITING, AMENDED, cutOff, timeZone],
+      [tx.employerId, this.clock.now(), WAITING, PAY_RUN_BEFORE_GATE, cutOff, timeZone],
     );
   }
 }

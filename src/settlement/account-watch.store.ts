@@ -24,9 +24,8 @@ export async function runsHeldBy(tx: EmployerTransaction, accountId: string): Pr
 export async function wakeRunsOf(tx: EmployerTransaction, accountId: string): Promise<void> {
   const runIds = (await runsHeldBy(tx, accountId)).map(({ id }) => id);
   const instructions = await tx.query<{ id: string }>(
-    `SELECT id FROM instruction WHERE employer_id = $1 AND pay_run_id = ANY ($2)
-       AND status IN ('PLANNED', 'BUILDING', 'VERIFIED')`,
-    [tx.employerId, runIds],
+    'SELECT id FROM instruction WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND status = ANY ($3)',
+    [tx.employerId, runIds, INSTRUCTION_UNSENT],
   );
   wake(tx, 'RUN', tx.employerId, runIds);
   wake(

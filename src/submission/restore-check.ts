@@ -7,7 +7,7 @@ import { wake } from '../database/leases';
 import { isConnectionLoss, isOfDatabase } from '../database/outage';
 import { isPastSubmit, mostSubmitted } from '../domain/bank-status';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
-import { PAY_RUN_FINALS, PAY_RUN_GOING_ON, PayRunStatus } from '../domain/pay-run';
+import { PAY_RUN_FINALS, PAY_RUN_GOING_ON, PAY_RUN_UNSUBMITTED } from '../domain/pay-run';
 import { clear, raise } from '../pay-run/attention.store';
 import { tellOfPaidAlready } from '../pay-run/paid-already';
 import { awaitTurnOfOpenRuns, RESTORED_UNCLEAR } from '../pay-run/stop';
@@ -294,9 +294,6 @@ async function keepForgotten(
   );
 }
 
-/** What may have been paid by a run that was forgotten, in whose stead that run was made: not submitted in the record. */
-const OWED: readonly PayRunStatus[] = ['READY', 'APPROVED', 'BUILDING', 'VERIFIED'];
-
 /**
  * The runs from before a restore that are still to be submitted, where the bank shows a submit, or what may be one, of a run
  * that was forgotten too, or an instruction that may be of one: nobody knows whom that paid, and whether it took the
@@ -317,7 +314,7 @@ async function runsInDoubt(
          WHERE i.employer_id = $1 AND i.pay_run_id = r.id AND i.status = ANY ($4)))
        AND created_at < (SELECT noticed_at FROM database_restore WHERE id = $3)
      ORDER BY id`,
-    [tx.employerId, OWED, restore.id, INSTRUCTION_UNSENT],
+    [tx.employerId, PAY_RUN_UNSUBMITTED, restore.id, INSTRUCTION_UNSENT],
   );
   return runs.map(({ id }) => id);
 }

@@ -1,8 +1,9 @@
 import { append } from '../audit/audit';
 import { EmployerTransaction } from '../database/database';
+import { PAY_RUN_BEFORE_GATE } from '../domain/pay-run';
 import { showId } from '../http/prefixed-id';
 import { voidApprovals } from '../pay-run/approval';
-import { lapseOnceClear, lapseRun, MAY_BE_TAKEN_BACK, RESTORE_FORGOT } from '../pay-run/lapse';
+import { lapseOnceClear, lapseRun, RESTORE_FORGOT } from '../pay-run/lapse';
 import { type KeyedRelease, withdrawReleasesBefore } from '../pay-run/pay-release';
 import { findRun } from '../pay-run/pay-run.store';
 import { RESTORED_UNCLEAR } from '../pay-run/stop';
@@ -67,7 +68,7 @@ export async function lapseRestored(
        AND EXISTS (SELECT FROM approval a WHERE a.employer_id = $1 AND a.pay_run_id = r.id AND a.voided_at IS NULL
          AND a.approved_at < (SELECT noticed_at FROM database_restore WHERE id = $2))
      ORDER BY r.id FOR NO KEY UPDATE`,
-    [tx.employerId, restoreId, MAY_BE_TAKEN_BACK, RESTORED_UNCLEAR, hidden, unclear],
+    [tx.employerId, restoreId, PAY_RUN_BEFORE_GATE, RESTORED_UNCLEAR, hidden, unclear],
   );
   for (const { id } of rows) {
     const run = await findRun(tx, id);
@@ -86,7 +87,7 @@ export async function lapseHidden(tx: EmployerTransaction, restoreId: string): P
     `SELECT r.id FROM pay_run r WHERE r.employer_id = $1 AND r.status = ANY ($2)
        AND r.stopped_reason IS DISTINCT FROM $3 AND NOT ${IS_FORGOTTEN}
      ORDER BY r.id FOR NO KEY UPDATE`,
-    [tx.employerId, MAY_BE_TAKEN_BACK, RESTORED_UNCLEAR],
+    [tx.employerId, PAY_RUN_BEFORE_GATE, RESTORED_UNCLEAR],
   );
   // Of two restores that are decided at once, who comes second waited for the runs, and sees that the first is.
   const others = await tx.query(
