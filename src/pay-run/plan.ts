@@ -1,4 +1,5 @@
 import { Employer, EmployerAccount } from '../employer/employer.entity';
+import { readById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
@@ -75,10 +76,7 @@ export async function approvedHash(
   run: PayRun,
   instructionHashes: readonly Buffer[],
 ): Promise<Buffer> {
-  const account = await tx.manager.findOneByOrFail(EmployerAccount, {
-    employerId: tx.employerId,
-    id: run.accountId,
-  });
+  const account = await readById(tx, EmployerAccount, run.accountId);
   return rootHash(approvedTerms(personal, run, account), instructionHashes);
 }
 

@@ -2,6 +2,7 @@ import { bankHours } from '../config/bank-hours';
 import { Config } from '../config/env';
 import { lastSeen } from '../database/bank-lists';
 import { requestsPerMinute } from '../database/bank-rate';
+import { readById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
 import { BankHours, earliestExecutionDate, isBankingDay, nextBankingDay } from '../domain/business-day';
 import { PAY_RUN_UNSUBMITTED } from '../domain/pay-run';
@@ -146,10 +147,7 @@ async function sendingOf(
   run: PayRun,
   settings: SendSettings,
 ): Promise<{ shape: SendShape; pace: SendPace }> {
-  const { reads } = await tx.manager.findOneByOrFail(EmployerAccount, {
-    employerId: tx.employerId,
-    id: run.accountId,
-  });
+  const { reads } = await readById(tx, EmployerAccount, run.accountId);
   const reading = await readingOf(tx, run, reads);
   const statusIsRead = reads.includes('INSTRUCTION');
   const pace = {

@@ -1,14 +1,12 @@
 import { IsNull } from 'typeorm';
+import { findById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
 import { DomainError } from '../domain/errors';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 
 /** Locks an attention that is open. @throws DomainError ATTENTION_NOT_FOUND, ATTENTION_IS_RESOLVED */
 export async function lockOpen(tx: EmployerTransaction, id: string): Promise<Attention> {
-  const attention = await tx.manager.findOne(Attention, {
-    where: { employerId: tx.employerId, id },
-    lock: { mode: 'for_no_key_update' },
-  });
+  const attention = await findById(tx, Attention, id, 'for_no_key_update');
   if (!attention) throw new DomainError('ATTENTION_NOT_FOUND', 'There is no such attention.');
   if (attention.resolvedAt !== null) {
     throw new DomainError('ATTENTION_IS_RESOLVED', `It is resolved: ${attention.resolution ?? ''}`);

@@ -65,7 +65,7 @@ export class RunGate {
 
   async step(claim: Claim, run: PayRun): Promise<WakeIn> {
     const account = await this.database.inEmployer(claim.employerId, (tx) =>
-      tx.manager.findOneByOrFail(EmployerAccount, { employerId: claim.employerId, id: run.accountId }),
+      readById(tx, EmployerAccount, run.accountId),
     );
     if (!isUnitConfirmed(account, this.config)) {
       await this.database.inEmployer(claim.employerId, async (tx) => {

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
+import { readById } from '../database/by-id';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
@@ -110,10 +111,7 @@ export class RunWorker {
   }
 
   private async accountReady(tx: EmployerTransaction, run: PayRun): Promise<boolean> {
-    const account = await tx.manager.findOneByOrFail(EmployerAccount, {
-      employerId: tx.employerId,
-      id: run.accountId,
-    });
+    const account = await readById(tx, EmployerAccount, run.accountId);
     if (notReady(account, this.config).length === 0) {
       await clear(tx, ['ACCOUNT_UNUSABLE'], [run.id, run.accountId], 'the account can be used');
       return true;
