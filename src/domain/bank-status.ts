@@ -208,6 +208,12 @@ export function isBeforeSubmit(value: string): boolean {
   return reading.kind === 'progress' && reading.rank < BANK_LADDER.SUB_STARTED;
 }
 
+/** Whether a status says what became of a payment. */
+export function isEnd(value: string): boolean {
+  const { kind } = readBankStatus(value);
+  return kind === 'terminal' || kind === 'returned';
+}
+
 /** Whether a status does not say what became of a payment: no document names it, or what it names is left open. */
 export function isUnclear(value: string): boolean {
   const { kind } = readBankStatus(value);

@@ -5,6 +5,7 @@ import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import {
   BANK_STATUSES,
+  isEnd,
   isEndedUnpaid,
   isUnclear,
   isUnfinished,
@@ -14,7 +15,6 @@ import {
 } from '../domain/bank-status';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { PaymentStatus } from '../domain/payment';
-import { bankGroup } from '../domain/reconciliation';
 import { showId } from '../http/prefixed-id';
 import { aboutInstruction, type Alarm, openAbout, raiseNaming } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
@@ -206,12 +206,7 @@ async function recordReturned(
   );
 }
 
-/** Whether a status says what became of a payment. */
-function isEnd(status: string): boolean {
-  return bankGroup(status) !== 'inFlight';
-}
-
-/** All statuses that do. */
+/** All statuses that say what became of a payment. */
 const ENDS = BANK_STATUSES.filter(isEnd);
 
 /**

@@ -14,7 +14,7 @@ import { BackgroundDatabase } from '../database/background-database';
 import type { EmployerTransaction } from '../database/database';
 import { Claim, fence, Leases, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
-import { readBankStatus } from '../domain/bank-status';
+import { isEnd } from '../domain/bank-status';
 import { isPaymentFinal } from '../domain/payment';
 import { type InstructionAtBank, knownTo, type ShownBy } from '../employer/instruction-at-bank';
 import { clear } from '../pay-run/attention.store';
@@ -422,21 +422,16 @@ export class Follower {
  * A step on the way to its end does not, since none of its steps was recorded.
  */
 function contradictsEnd({ payment, alarm }: Progress, { status, wasSettled }: SeenStatus): boolean {
-  const isEnd = wasSettled === true || hasEnded(status);
-  return alarm === 'CONTRADICTION' && isPaymentFinal(payment.status) && isEnd;
+  return (
+    alarm === 'CONTRADICTION' && isPaymentFinal(payment.status) && (wasSettled === true || isEnd(status))
+  );
 }
 
 /** Of a payment whether it is open, or its instruction ended. */
 function stillReadOf({ instruction, known }: Followed): (bankPaymentId: string) => boolean {
   if (instruction.status !== 'SUBMITTED') return () => true;
-  const open = known.filter(({ bankStatus }) => bankStatus === null || !hasEnded(bankStatus));
+  const open = known.filter(({ bankStatus }) => bankStatus === null || !isEnd(bankStatus));
   return knownTo(open.map(({ bankIds }) => bankIds));
-}
-
-/** Whether a status says what became of a payment. */
-function hasEnded(bankStatus: string): boolean {
-  const { kind } = readBankStatus(bankStatus);
-  return kind === 'terminal' || kind === 'returned';
 }
 
 /** Which fields stay shown otherwise: what a read leaves out it does not show as it was sent. */

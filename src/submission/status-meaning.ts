@@ -8,9 +8,9 @@ import { PersonalData } from '../database/personal-data';
 import {
   climb,
   isBeforeSubmit,
+  isEnd,
   isEndedUnpaid,
   isUnfinished,
-  readBankStatus,
   unclearStatusOf,
 } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
@@ -247,9 +247,7 @@ function wentOn({ status: asked, rank }: Waiting, status: string): boolean {
 
 /** Whether a status says that a payment became of what the proposal says it did not. */
 function isOpposite({ action }: Pick<AttentionActionRow, 'action'>, status: string): boolean {
-  const { kind } = readBankStatus(status);
-  if (kind !== 'terminal' && kind !== 'returned') return false;
-  return isEndedUnpaid(status) === (action === 'PAID');
+  return isEnd(status) && isEndedUnpaid(status) === (action === 'PAID');
 }
 
 function shownOtherwise(payments: number): DomainError {
