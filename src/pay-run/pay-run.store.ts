@@ -70,22 +70,23 @@ export const MAY_STILL_APPROVE = `(EXISTS (SELECT FROM person p
   WHERE p.id = a.approver_id AND p.disabled_at IS NULL) AND NOT has_prepared(a.employer_id, a.pay_run_id, a.approver_id))`;
 
 /** As `lacksApprovals`, of approvals whose people may still approve. */
-export async function lacksEntitledApprovals(tx: EmployerTransaction, run: PayRun): Promise<boolean> {
+export function lacksEntitledApprovals(tx: EmployerTransaction, run: PayRun): Promise<boolean> {
+  return lacksApprovals(tx, run, MAY_STILL_APPROVE);
+}
+
+/**
+ * Whether fewer approvals of the standing version and its root hash stand than the employer requires now.
+ * @param narrowed in SQL, a further condition on an approval `a`
+ */
+export async function lacksApprovals(
+  tx: EmployerTransaction,
+  run: PayRun,
+  narrowed = 'true',
+): Promise<boolean> {
   const [found] = await tx.query<{ lacks: boolean }>(
     `SELECT approvals_required > (SELECT count(*) FROM approval a
        WHERE a.employer_id = $1 AND a.pay_run_id = $2 AND a.run_version = $3 AND a.root_hash = $4
-         AND a.voided_at IS NULL AND ${MAY_STILL_APPROVE}) AS lacks
-     FROM employer WHERE id = $1`,
-    [tx.employerId, run.id, run.runVersion, run.rootHash],
-  );
-  return found?.lacks ?? true;
-}
-
-/** Whether fewer approvals of the standing version and its root hash stand than the employer requires now. */
-export async function lacksApprovals(tx: EmployerTransaction, run: PayRun): Promise<boolean> {
-  const [found] = await tx.query<{ lacks: boolean }>(
-    `SELECT approvals_required > (SELECT count(*) FROM approval WHERE employer_id = $1 AND pay_run_id = $2
-       AND run_version = $3 AND root_hash = $4 AND voided_at IS NULL) AS lacks
+         AND a.voided_at IS NULL AND ${narrowed}) AS lacks
      FROM employer WHERE id = $1`,
     [tx.employerId, run.id, run.runVersion, run.rootHash],
   );
