@@ -4,6 +4,7 @@ import { dataSourceOptions, openDataSource } from '../../src/database/data-sourc
 import { Database } from '../../src/database/database';
 import { EmployerAccount } from '../../src/employer/employer.entity';
 import { ENTITIES } from '../../src/entities';
+import { Attention } from '../../src/pay-run/attention.entity';
 import { Instruction, PlannedInstruction } from '../../src/pay-run/instruction.entity';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { execute, TestDatabase, testDatabase } from '../support/database';
@@ -16,6 +17,7 @@ const READ: readonly [string, EntityTarget<ObjectLiteral & { id: string }>][] = 
   ['planned instruction', PlannedInstruction],
   ['run', PayRun],
   ['account', EmployerAccount],
+  ['question', Attention],
 ];
 
 let server: TestDatabase;
