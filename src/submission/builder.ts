@@ -20,8 +20,7 @@ import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { closeOpenAdds } from '../pay-run/open-adds';
 import { movePaymentSet } from '../pay-run/payment.store';
-import { forbiddenBefore } from '../pay-run/refused-access';
-import { Abandonment } from './abandonment';
+import { accessRefused, forbiddenBefore } from '../pay-run/refused-access';
 import { AddResult, recordRefused } from './add-record';
 import { Adder, BUILD_TURNS } from './adder';
 import { finishCall, saidIn, whyOf } from './call-record';
@@ -70,7 +69,6 @@ export class Builder {
     private readonly adder: Adder,
     private readonly personal: PersonalData,
     private readonly verifier: Verifier,
-    private readonly abandonment: Abandonment,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -296,9 +294,10 @@ export class Builder {
       case 'credentials':
         // The next step finds out whether it is another's now, or only was held for too long.
         if (!(await stands(tx, claim))) return 0;
-        await this.abandonment.park(
+        await accessRefused(
           tx,
-          work,
+          work.run,
+          work.instruction,
           forbidden === undefined
             ? `The bank refused our access while building: ${whyOf(outcome)}.`
             : whatIsForbidden(work, forbidden, whyOf(outcome)),
