@@ -22,6 +22,8 @@ const UNREAD = 'Instructions of this run that have ended could not be read in fu
 const UNRECORDED =
   'What the bank shows of instructions of this run that have ended could not be recorded for a day';
 
+const OUR_DEFECT = 'that is a defect of this service, of which its log tells';
+
 /** Why an ended instruction is not read, and how that begins: what begins so is told once for its run. */
 interface Obstacle {
   isHidden: boolean;
@@ -50,22 +52,13 @@ export async function tellOfHidden(
 /**
  * What ended cannot be read, for whatever reason: asked once for its run, naming one instruction, however many are not,
  * and stops nobody.
+ * @param why undefined where a defect of ours is the obstacle: the bank is asked nothing for it
  */
-export async function tellOfUnread(
-  tx: EmployerTransaction,
-  followed: Followed,
-  failure: Pick<Error, 'message'>,
-): Promise<void> {
-  const { bankInstructionId } = followed.instruction;
-  const happened = `${UNREAD}, such as ${named(bankInstructionId)}: ${failure.message}.`;
-  return tellOf(tx, followed, { isHidden: false, happened, beginning: UNREAD });
-}
-
-/** As `tellOfUnread`, where a defect of ours is the obstacle: the bank is asked nothing for it. */
-export async function tellOfUnrecorded(tx: EmployerTransaction, followed: Followed): Promise<void> {
-  const { bankInstructionId } = followed.instruction;
-  const happened = `${UNRECORDED}, such as ${named(bankInstructionId)}: that is a defect of this service, of which its log tells.`;
-  return tellOf(tx, followed, { isHidden: false, happened, beginning: UNRECORDED });
+export async function tellOfUnread(tx: EmployerTransaction, followed: Followed, why?: string): Promise<void> {
+  const beginning = why === undefined ? UNRECORDED : UNREAD;
+  const suchAs = named(followed.instruction.bankInstructionId);
+  const happened = `${beginning}, such as ${suchAs}: ${why ?? OUR_DEFECT}.`;
+  return tellOf(tx, followed, { isHidden: false, happened, beginning });
 }
 
 /** All that keeps ended instructions of a run from being read is one question, told anew where there is more to it. */
@@ -169,7 +162,7 @@ function questionOn(words: string, { bankAccountId }: EmployerAccount): string |
 }
 
 /**
- * Closes what `tellOfHidden`, `tellOfUnread` and `tellOfUnrecorded` asked once every ended instruction of the run could be read again.
+ * Closes what `tellOfHidden` and `tellOfUnread` asked once every ended instruction of the run could be read again.
  * @param instructionId which of them was read now
  */
 export async function nowRead(tx: EmployerTransaction, run: PayRun, instructionId: string): Promise<void> {

@@ -5,13 +5,7 @@ import { Claim, isThere, Leases, wake } from '../../src/database/leases';
 import { EmployerAccount } from '../../src/employer/employer.entity';
 import { Instruction } from '../../src/pay-run/instruction.entity';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
-import {
-  ENDED,
-  nowRead,
-  tellOfHidden,
-  tellOfUnread,
-  tellOfUnrecorded,
-} from '../../src/settlement/ended-unread';
+import { ENDED, nowRead, tellOfHidden, tellOfUnread } from '../../src/settlement/ended-unread';
 import type { Followed } from '../../src/settlement/followed';
 import { idsOf } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
@@ -54,7 +48,7 @@ describe('two ended instructions of a run, which are not read for different reas
     office.database.inEmployer(ours.employer, async (tx) => {
       const followed = await followedOf(tx, n);
       if (refusal instanceof NotAllowed) await tellOfHidden(tx, followed, refusal);
-      else await tellOfUnread(tx, followed, refusal);
+      else await tellOfUnread(tx, followed, refusal.message);
     });
   const asked = () =>
     select<{ id: string; happened: string; askBank: string }>(
@@ -102,7 +96,7 @@ describe('two ended instructions of a run, which are not read for different reas
   it('ask the bank about the one that could not be read alone, where a defect of ours keeps the other from being recorded', async () => {
     const tellBoth = async () => {
       await office.database.inEmployer(ours.employer, async (tx) =>
-        tellOfUnrecorded(tx, await followedOf(tx, 1)),
+        tellOfUnread(tx, await followedOf(tx, 1)),
       );
       await tell(0, new NotFound(404, { raw: '' }));
     };
@@ -134,7 +128,7 @@ describe('the question why what ended could not be read for a day', () => {
     const { database, server } = office;
     const run = await database.inEmployer(ours.employer, async (tx) => {
       const followed = await followedOf(tx, 0);
-      await tellOfUnread(tx, followed, new NotFound(404, { raw: '' }));
+      await tellOfUnread(tx, followed, new NotFound(404, { raw: '' }).message);
       wake(tx, 'FOLLOW', ours.employer, [...ours.instruction]);
       return followed.run;
     });
