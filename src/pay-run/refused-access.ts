@@ -37,8 +37,7 @@ export async function accessRefused(
     isHidden: false,
     words: withoutUnstorable(happened),
     forbidden,
-    ...(!sends && { isOfFollowing: true }),
-    ...(isPayRunFinal(run.status) && { isOver: true }),
+    ...(!sends && { runWas: run.status }),
   };
   const open = await openRefusals(tx);
   if (open.length === 0) return raise(tx, await alarmOf(tx, [mine]));
@@ -173,16 +172,14 @@ async function stillRefused(
     'SELECT id, status FROM pay_run WHERE employer_id = $1 AND id = ANY ($2)',
     [tx.employerId, refusals.map(({ runId }) => runId)],
   );
-  return refusals.filter(({ isHidden, instructionId, runId, isOfFollowing, isOver }) => {
+  return refusals.filter(({ isHidden, instructionId, runId, runWas }) => {
     const instruction = instructions.find(({ id }) => id === instructionId);
     const run = runs.find(({ id }) => id === runId);
     if (isHidden) return instruction !== undefined && INSTRUCTION_UNDER_WAY.includes(instruction.status);
-    if (run === undefined || isPayRunFinal(run.status)) return isOver === true;
-    return (
-      PAY_RUN_GOING_ON.includes(run.status) ||
-      isOfFollowing === true ||
-      instruction?.status === 'SUBMIT_REFUSED'
-    );
+    if (runWas !== undefined && isPayRunFinal(runWas)) return true;
+    if (run === undefined || isPayRunFinal(run.status)) return false;
+    const isWaited = PAY_RUN_GOING_ON.includes(run.status) || instruction?.status === 'SUBMIT_REFUSED';
+    return isWaited || runWas !== undefined;
   });
 }
 
