@@ -24,6 +24,9 @@ const UNRECORDED =
 
 const OUR_DEFECT = 'that is a defect of this service, of which its log tells';
 
+/** Whether the lease `l` is of what will be read again, or is now: one whose watch is over keeps what it lacked. */
+const IS_WATCHED = `(l.wake_at < 'infinity' OR l.leased_until IS NOT NULL)`;
+
 /** Why an ended instruction is not read, and how that begins: what begins so is told once for its run. */
 interface Obstacle {
   isHidden: boolean;
@@ -112,8 +115,8 @@ async function openOf(
 }
 
 /**
- * Whether people decided it since ended instructions of the run are missing: that stands for so long, and is asked anew
- * should they be missing again.
+ * Whether people decided it since ended instructions of the run that are watched are missing: that stands for so long, and
+ * is asked anew should they be missing again.
  */
 async function isDecidedOf(tx: EmployerTransaction, runId: string, beginning: string): Promise<boolean> {
   const decided = await tx.query(
@@ -121,7 +124,7 @@ async function isDecidedOf(tx: EmployerTransaction, runId: string, beginning: st
        AND strpos(a.happened, $3) > 0 AND a.resolved_at >= (
          SELECT min(l.missing_since) FROM lease l
          JOIN instruction i ON i.employer_id = l.employer_id AND i.id = l.subject_id
-         WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND l.kind = 'FOLLOW' AND l.missing = $4)
+         WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND l.kind = 'FOLLOW' AND l.missing = $4 AND ${IS_WATCHED})
        AND EXISTS (SELECT FROM attention_action d
          WHERE d.employer_id = a.employer_id AND d.attention_id = a.id AND d.confirmed_at IS NOT NULL)
      LIMIT 1`,

@@ -112,6 +112,36 @@ describe('two ended instructions of a run, which are not read for different reas
     expect(await asked()).toEqual(open);
   });
 
+  describe('of which the watch of one ended while it was unread', () => {
+    beforeEach(async () => {
+      await tell(0, refused);
+      await execute(
+        office.server.superuserUrl,
+        `UPDATE lease SET wake_at = 'infinity', missing_since = now() - interval '40 days'
+         WHERE subject_id = '${ours.instruction[0]}'`,
+      );
+    });
+
+    it('are told of again, where the other is hidden after people decided of the first', async () => {
+      await office.decide();
+      await execute(
+        office.server.superuserUrl,
+        `SET session_replication_role = replica;
+         UPDATE attention SET resolved_at = now() - interval '39 days'`,
+      );
+      await tell(1, refused);
+      expect(await asked()).toMatchObject([{ happened: hidden }]);
+    });
+
+    it('stay asked about until people decide, though the other is read: the first never was', async () => {
+      const open = await asked();
+      await office.database.inEmployer(ours.employer, async (tx) =>
+        nowRead(tx, (await followedOf(tx, 1)).run, ours.instruction[1]),
+      );
+      expect(await asked()).toEqual(open);
+    });
+  });
+
   it('are told without what was said of the one that was read since', async () => {
     await tell(0, new NotFound(404, { raw: '' }));
     await execute(
