@@ -1,10 +1,14 @@
 import { type NotAllowed, NoReadAllowed } from '../bank/errors';
 import { EmployerTransaction } from '../database/database';
+import { withoutUnstorable } from '../domain/storable-text';
 import type { EmployerAccount } from '../employer/employer.entity';
 import type { AskedRefusal, Attention } from '../pay-run/attention.entity';
-import { raise, raiseAnew } from '../pay-run/attention.store';
+import { isResumed, raise, raiseAnew } from '../pay-run/attention.store';
 import { NOTHING_TO_ASK } from '../pay-run/attention-words';
 import type { PayRun } from '../pay-run/pay-run.entity';
+import type { Instruction } from '../pay-run/instruction.entity';
+import { accessRefused } from '../pay-run/refused-access';
+import { awaitTurnOfEmployer } from '../pay-run/stop';
 import { named } from '../pay-run/stop-successors';
 import type { Followed } from './followed';
 
@@ -50,6 +54,33 @@ export async function tellOfHidden(
   const { detachedAt } = followed.account;
   const happened = detachedAt === null ? `${UNASKED}: ${refusal.message}.` : SINCE_DETACHED;
   return tellOf(tx, followed, { isHidden: true, happened, beginning: happened });
+}
+
+/**
+ * Our access is refused to what ended, at every read as long as it lasts: stops the employer, unless two people let it go on
+ * after they were told of that refusal, since which this was not read.
+ */
+export async function tellOfRefused(
+  tx: EmployerTransaction,
+  { run, instruction }: Pick<Followed, 'run' | 'instruction'>,
+  happened: string,
+): Promise<void> {
+  if (await isLetGoOn(tx, instruction, happened)) return;
+  await awaitTurnOfEmployer(tx);
+  // Two people may have decided it while this waited for its turn.
+  if (await isLetGoOn(tx, instruction, happened)) return;
+  await accessRefused(tx, run, instruction, happened);
+}
+
+function isLetGoOn(tx: EmployerTransaction, { id }: Instruction, happened: string): Promise<boolean> {
+  const told = { isHidden: false, words: withoutUnstorable(happened) };
+  return isResumed(
+    tx,
+    { kind: 'CREDENTIALS', subjectId: tx.employerId },
+    [JSON.stringify([told]), id, ENDED],
+    `a.refusals @> $4::jsonb AND a.resolved_at >= (
+       SELECT missing_since FROM lease WHERE subject_id = $5 AND kind = 'FOLLOW' AND missing = $6)`,
+  );
 }
 
 /**

@@ -29,7 +29,7 @@ import type { PayRun } from '../pay-run/pay-run.entity';
 import { raiseNotFollowed } from '../pay-run/waits-for-account';
 import { accessRefused, hiddenFromUs } from '../pay-run/refused-access';
 import { BalanceLook } from './balance-look';
-import { ENDED, nowRead, tellOfHidden, tellOfUnread } from './ended-unread';
+import { ENDED, nowRead, tellOfHidden, tellOfRefused, tellOfUnread } from './ended-unread';
 import { wordsOfMissing } from './follow-alarms';
 import { contradictedForMs } from './follow.store';
 import { Followed, loadFollowed } from './followed';
@@ -296,7 +296,10 @@ export class FollowService {
       } else await hiddenFromUs(tx, run, instruction, message);
     } else if (isAccessRefused(error)) {
       const happened = `The bank refused to show what became of submitted payments: ${message}.`;
-      await accessRefused(tx, run, instruction, happened);
+      if (hasEnded(instruction)) {
+        missingForMs(tx, claim, ENDED);
+        await tellOfRefused(tx, followed, happened);
+      } else await accessRefused(tx, run, instruction, happened);
     } else if (hasEnded(instruction) && !isAnswerUnusable(error)) {
       await this.tellOfMissing(tx, claim, followed, message);
     }
