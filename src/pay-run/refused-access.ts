@@ -181,8 +181,11 @@ async function stillRefused(
     if (isHidden) return instruction !== undefined && INSTRUCTION_UNDER_WAY.includes(instruction.status);
     if (runWas !== undefined && isPayRunFinal(runWas)) return true;
     if (run === undefined || isPayRunFinal(run.status)) return false;
-    const isWaited = PAY_RUN_GOING_ON.includes(run.status) || instruction?.status === 'SUBMIT_REFUSED';
-    return isWaited || runWas !== undefined;
+    return (
+      runWas !== undefined ||
+      PAY_RUN_GOING_ON.includes(run.status) ||
+      instruction?.status === 'SUBMIT_REFUSED'
+    );
   });
 }
 

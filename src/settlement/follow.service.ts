@@ -305,7 +305,10 @@ export class FollowService {
     }
   }
 
-  /** What ended and is not read, or not shown in full, is asked about once that has lasted for a day: `why` as there. */
+  /**
+   * What ended and is not read, or is not shown in full, is asked about once that has lasted for a day.
+   * @param why as `tellOfUnread` takes it
+   */
   private async tellOfMissing(
     tx: EmployerTransaction,
     claim: Claim,
