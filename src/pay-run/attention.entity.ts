@@ -1,5 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { bigintColumn } from '../database/transformers';
+import type { PayRunStatus } from '../domain/pay-run';
 import { AttentionAction as Action, AttentionKind } from './attention-words';
 
 /** A record that a question is about, by the bank's id, and its euros in minor units: nothing where it is of none. */
@@ -19,10 +20,8 @@ export interface AskedRefusal {
   words: string;
   /** Payments whose adds were forbidden, where it may be that they are, and not our access. */
   forbidden?: readonly string[];
-  /** Set where the run had nothing more to send: it is what became of it that was refused. */
-  isOfFollowing?: true;
-  /** Set where the run was over: it is watched, and that is refused as long as it lasts. */
-  isOver?: true;
+  /** The state of the run when it was refused; absent where it had something to send. */
+  runWas?: PayRunStatus;
 }
 
 /** Something a person must decide: what happened, what is certain, what to ask the bank. */

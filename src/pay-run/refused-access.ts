@@ -37,8 +37,7 @@ export async function accessRefused(
     isHidden: false,
     words: withoutUnstorable(happened),
     forbidden,
-    ...(!sends && { isOfFollowing: true }),
-    ...(isPayRunFinal(run.status) && { isOver: true }),
+    ...(!sends && { runWas: run.status }),
   };
   const open = await openRefusals(tx);
   if (open.length === 0) return raise(tx, await alarmOf(tx, [mine]));
@@ -96,8 +95,8 @@ function isLetGoOn(tx: EmployerTransaction, refusal: AskedRefusal): Promise<bool
 /**
  * What tells whether payments are forbidden by themselves that are to be added to an instruction: `resumed`, those of the
  * run that were forbidden when people were asked about our access, and let the employer go on, unless the bank has taken
- * one of them since, which shows that it was the access; `askedEach`, those of them that it has not taken since, and that
- * people were then asked about each; and `tookElsewhere`, those it took into another attempt.
+ * one of them since, which shows that it was the access; `askedEach`, those of them that people were then asked about each,
+ * and that it has not taken after that; and `tookElsewhere`, those it took into another attempt.
  */
 export async function forbiddenBefore(
   tx: EmployerTransaction,
@@ -111,16 +110,19 @@ export async function forbiddenBefore(
      CROSS JOIN jsonb_to_recordset(a.refusals) AS r("runId" uuid, "instructionId" uuid, forbidden uuid[])
      JOIN instruction asked ON asked.employer_id = a.employer_id AND asked.id = r."instructionId"
      CROSS JOIN LATERAL (
-       SELECT array_agg(b.payment_id) FILTER (WHERE b.add_outcome IN ('ADDED', 'ADOPTED')) AS taken,
-         array_agg(b.payment_id) FILTER (WHERE b.add_outcome = 'REFUSED') AS refused
-       FROM instruction i JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
-       WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND i.created_at >= asked.created_at
-         AND b.payment_id = ANY (r.forbidden)) AS since
+       SELECT array_agg(one.id) FILTER (WHERE one.was_taken) AS taken,
+         array_agg(one.id) FILTER (WHERE one.last = 'REFUSED') AS refused
+       FROM (
+         SELECT b.payment_id AS id, bool_or(b.add_outcome <> 'REFUSED') AS was_taken,
+           (array_agg(b.add_outcome ORDER BY i.created_at DESC))[1] AS last
+         FROM instruction i JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
+         WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND i.created_at >= asked.created_at
+           AND b.payment_id = ANY (r.forbidden) AND b.add_outcome IN ('ADDED', 'ADOPTED', 'REFUSED')
+         GROUP BY b.payment_id) AS one) AS since
      WHERE a.employer_id = $1 AND a.kind = 'CREDENTIALS' AND a.subject_id = $1 AND a.resolved_at IS NOT NULL
        AND d.action = 'RESUME' AND d.confirmed_at IS NOT NULL AND r."runId" = $2 AND r.forbidden IS NOT NULL`,
     [tx.employerId, payRunId],
   );
-  const taken = new Set(resumed.flatMap((one) => one.taken));
   const took = await tx.query<{ id: string }>(
     `SELECT DISTINCT b.payment_id AS id FROM instruction i
      JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
@@ -130,7 +132,7 @@ export async function forbiddenBefore(
   );
   return {
     resumed: new Set(resumed.flatMap((one) => (one.taken.length === 0 ? one.ids : []))),
-    askedEach: new Set(resumed.flatMap(({ refused }) => refused).filter((one) => !taken.has(one))),
+    askedEach: new Set(resumed.flatMap(({ refused }) => refused)),
     tookElsewhere: new Set(took.map((one) => one.id)),
   };
 }
@@ -164,14 +166,15 @@ async function stillRefused(
     'SELECT id, status FROM pay_run WHERE employer_id = $1 AND id = ANY ($2)',
     [tx.employerId, refusals.map(({ runId }) => runId)],
   );
-  return refusals.filter(({ isHidden, instructionId, runId, isOfFollowing, isOver }) => {
+  return refusals.filter(({ isHidden, instructionId, runId, runWas }) => {
     const instruction = instructions.find(({ id }) => id === instructionId);
     const run = runs.find(({ id }) => id === runId);
     if (isHidden) return instruction !== undefined && INSTRUCTION_UNDER_WAY.includes(instruction.status);
-    if (run === undefined || isPayRunFinal(run.status)) return isOver === true;
+    if (runWas !== undefined && isPayRunFinal(runWas)) return true;
+    if (run === undefined || isPayRunFinal(run.status)) return false;
     return (
+      runWas !== undefined ||
       PAY_RUN_GOING_ON.includes(run.status) ||
-      isOfFollowing === true ||
       instruction?.status === 'SUBMIT_REFUSED'
     );
   });

@@ -36,6 +36,9 @@ const LAPSED = `EXISTS (SELECT FROM attention a WHERE a.employer_id = $1 AND a.k
 const PAID_OTHERWISE = `EXISTS (SELECT FROM pay_run o WHERE o.employer_id = $1 AND o.account_id = s.account_id
   AND o.kind_of_pay = s.kind_of_pay AND o.period = p.period AND o.sequence = 0 AND o.status NOT IN ('CANCELLING', 'CANCELLED'))`;
 
+/** When the bank takes the run `r` no more, whatever time it was planned for. */
+const CUT_OFF = `((r.execution_date + $5::time) AT TIME ZONE $6)`;
+
 const OF_ONE_RUN =
   'Nothing of this run is submitted. It closes by itself once the run is approved, amended to a later date or cancelled; the bank takes it until the cut-off of its execution date.';
 
@@ -92,7 +95,7 @@ export class OverduePeriods {
    * Tells people of each overdue period of the transaction's employer, once, and closes what is overdue no more. A
    * period without a run that was overdue when its schedule was made is nobody's omission, and of an approval that lapsed
    * they know. A run is due when its month is, or at its `submitAt`; where it was made or amended later than that, when
-   * the day of its execution begins; and later still, an hour after that or at the bank's cut-off.
+   * the day of its execution begins; and later still, an hour after that; at the bank's cut-off in any case.
    */
   async tell(tx: EmployerTransaction): Promise<void> {
     const overdue = await this.read(tx);
@@ -114,12 +117,14 @@ export class OverduePeriods {
   ): Promise<ReadonlySet<Period>> {
     if (!schedule.active) return new Set();
     const now = this.clock.now();
+    const { cutOff, timeZone } = bankHours(this.config);
     const bound = periods.flatMap(({ payRunId }) => payRunId ?? []);
     const waiting = await tx.query<{ period: Period }>(
       `SELECT p.period FROM schedule_period p JOIN pay_run r ON r.employer_id = p.employer_id AND r.id = p.pay_run_id
-       WHERE p.employer_id = $1 AND p.schedule_id = $6 AND r.id = ANY ($5) AND coalesce(r.submit_at, p.submit_at) <= $2
+       WHERE p.employer_id = $1 AND p.schedule_id = $8 AND r.id = ANY ($7)
+         AND least(${CUT_OFF}, coalesce(r.submit_at, p.submit_at)) <= $2
          AND (${UNAPPROVED} OR r.status = 'CANCELLING')`,
-      [tx.employerId, now, WAITING, PAY_RUN_BEFORE_GATE, bound, schedule.id],
+      [tx.employerId, now, WAITING, PAY_RUN_BEFORE_GATE, cutOff, timeZone, bound, schedule.id],
     );
     const due = periods.filter(({ payRunId, submitAt }) => payRunId === null && submitAt <= now);
     const unpaid = await tx.query<{ period: Period }>(
@@ -156,8 +161,8 @@ export class OverduePeriods {
          WHERE v.employer_id = $1 AND v.pay_run_id = r.id) version
        CROSS JOIN LATERAL (SELECT coalesce(r.submit_at, month.submit_at) AS planned,
          r.execution_date::timestamp AT TIME ZONE $6 AS day,
-         (r.execution_date + $5::time) AT TIME ZONE $6 AS cut_off) opens
-       CROSS JOIN LATERAL (SELECT CASE WHEN opens.planned > version.made THEN opens.planned
+         ${CUT_OFF} AS cut_off) opens
+       CROSS JOIN LATERAL (SELECT CASE WHEN opens.planned > version.made THEN least(opens.cut_off, opens.planned)
          WHEN opens.day > version.made THEN opens.day
          ELSE least(opens.cut_off, version.made + ${TIME_TO_APPROVE}) END AS at) due
        WHERE r.employer_id = $1 AND due.at <= $2

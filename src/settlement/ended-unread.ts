@@ -1,10 +1,14 @@
 import { type NotAllowed, NoReadAllowed } from '../bank/errors';
 import { EmployerTransaction } from '../database/database';
+import { withoutUnstorable } from '../domain/storable-text';
 import type { EmployerAccount } from '../employer/employer.entity';
 import type { AskedRefusal } from '../pay-run/attention.entity';
-import { openAbout, raise, raiseAnew } from '../pay-run/attention.store';
+import { isResumed, openAbout, raise, raiseAnew } from '../pay-run/attention.store';
 import { NOTHING_TO_ASK } from '../pay-run/attention-words';
+import type { Instruction } from '../pay-run/instruction.entity';
 import type { PayRun } from '../pay-run/pay-run.entity';
+import { accessRefused } from '../pay-run/refused-access';
+import { awaitTurnOfEmployer } from '../pay-run/stop';
 import { named } from '../pay-run/stop-successors';
 import type { Followed } from './followed';
 
@@ -21,6 +25,11 @@ const UNREAD = 'Instructions of this run that have ended could not be read in fu
 
 const UNRECORDED =
   'What the bank shows of instructions of this run that have ended could not be recorded for a day';
+
+const OUR_DEFECT = 'that is a defect of this service, of which its log tells';
+
+/** Whether the lease `l` is of what will be read again, or is now: one whose watch is over keeps what it lacked. */
+const IS_WATCHED = `(l.wake_at < 'infinity' OR l.leased_until IS NOT NULL)`;
 
 /** Why an ended instruction is not read, and how that begins: what begins so is told once for its run. */
 interface Obstacle {
@@ -48,24 +57,42 @@ export async function tellOfHidden(
 }
 
 /**
- * What ended cannot be read, for whatever reason: asked once for its run, naming one instruction, however many are not,
- * and stops nobody.
+ * Our access is refused to what ended, at every read as long as it lasts: stops the employer, unless two people let it go on
+ * after they were told of that refusal, since which this was not read.
  */
-export async function tellOfUnread(
+export async function tellOfRefused(
   tx: EmployerTransaction,
-  followed: Followed,
-  failure: Pick<Error, 'message'>,
+  { run, instruction }: Pick<Followed, 'run' | 'instruction'>,
+  happened: string,
 ): Promise<void> {
-  const { bankInstructionId } = followed.instruction;
-  const happened = `${UNREAD}, such as ${named(bankInstructionId)}: ${failure.message}.`;
-  return tellOf(tx, followed, { isHidden: false, happened, beginning: UNREAD });
+  if (await isLetGoOn(tx, instruction, happened)) return;
+  await awaitTurnOfEmployer(tx);
+  // Two people may have decided it while this waited for its turn.
+  if (await isLetGoOn(tx, instruction, happened)) return;
+  await accessRefused(tx, run, instruction, happened);
 }
 
-/** As `tellOfUnread`, where a defect of ours is the obstacle: the bank is asked nothing for it. */
-export async function tellOfUnrecorded(tx: EmployerTransaction, followed: Followed): Promise<void> {
-  const { bankInstructionId } = followed.instruction;
-  const happened = `${UNRECORDED}, such as ${named(bankInstructionId)}: that is a defect of this service, of which its log tells.`;
-  return tellOf(tx, followed, { isHidden: false, happened, beginning: UNRECORDED });
+function isLetGoOn(tx: EmployerTransaction, { id }: Instruction, happened: string): Promise<boolean> {
+  const told = { isHidden: false, words: withoutUnstorable(happened) };
+  return isResumed(
+    tx,
+    { kind: 'CREDENTIALS', subjectId: tx.employerId },
+    [JSON.stringify([told]), id, ENDED],
+    `a.refusals @> $4::jsonb AND a.resolved_at >= (
+       SELECT missing_since FROM lease WHERE subject_id = $5 AND kind = 'FOLLOW' AND missing = $6)`,
+  );
+}
+
+/**
+ * What ended cannot be read, for whatever reason: asked once for its run, naming one instruction, however many are not,
+ * and stops nobody.
+ * @param why undefined where a defect of ours is the obstacle: the bank is asked nothing for it
+ */
+export async function tellOfUnread(tx: EmployerTransaction, followed: Followed, why?: string): Promise<void> {
+  const beginning = why === undefined ? UNRECORDED : UNREAD;
+  const suchAs = named(followed.instruction.bankInstructionId);
+  const happened = `${beginning}, such as ${suchAs}: ${why ?? OUR_DEFECT}.`;
+  return tellOf(tx, followed, { isHidden: false, happened, beginning });
 }
 
 /** All that keeps ended instructions of a run from being read is one question, told anew where there is more to it. */
@@ -107,8 +134,8 @@ async function tellOf(
 }
 
 /**
- * Whether people decided it since ended instructions of the run are missing: that stands for so long, and is asked anew
- * should they be missing again.
+ * Whether people decided it since ended instructions of the run that are watched are missing: that stands for so long, and
+ * is asked anew should they be missing again.
  */
 async function isDecidedOf(tx: EmployerTransaction, runId: string, beginning: string): Promise<boolean> {
   const decided = await tx.query(
@@ -116,7 +143,7 @@ async function isDecidedOf(tx: EmployerTransaction, runId: string, beginning: st
        AND strpos(a.happened, $3) > 0 AND a.resolved_at >= (
          SELECT min(l.missing_since) FROM lease l
          JOIN instruction i ON i.employer_id = l.employer_id AND i.id = l.subject_id
-         WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND l.kind = 'FOLLOW' AND l.missing = $4)
+         WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND l.kind = 'FOLLOW' AND l.missing = $4 AND ${IS_WATCHED})
        AND EXISTS (SELECT FROM attention_action d
          WHERE d.employer_id = a.employer_id AND d.attention_id = a.id AND d.confirmed_at IS NOT NULL)
      LIMIT 1`,
@@ -157,7 +184,7 @@ function questionOn(words: string, { bankAccountId }: EmployerAccount): string |
 }
 
 /**
- * Closes what `tellOfHidden`, `tellOfUnread` and `tellOfUnrecorded` asked once every ended instruction of the run could be read again.
+ * Closes what `tellOfHidden` and `tellOfUnread` asked once every ended instruction of the run could be read again.
  * @param instructionId which of them was read now
  */
 export async function nowRead(tx: EmployerTransaction, run: PayRun, instructionId: string): Promise<void> {

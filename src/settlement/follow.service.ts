@@ -29,7 +29,7 @@ import type { PayRun } from '../pay-run/pay-run.entity';
 import { raiseNotFollowed } from '../pay-run/waits-for-account';
 import { accessRefused, hiddenFromUs } from '../pay-run/refused-access';
 import { BalanceLook } from './balance-look';
-import { ENDED, nowRead, tellOfHidden, tellOfUnread, tellOfUnrecorded } from './ended-unread';
+import { ENDED, nowRead, tellOfHidden, tellOfRefused, tellOfUnread } from './ended-unread';
 import { wordsOfMissing } from './follow-alarms';
 import { contradictedForMs } from './follow.store';
 import { Followed, loadFollowed } from './followed';
@@ -167,8 +167,7 @@ export class FollowService {
     else if (!cutShort && isLacking !== true && isRead(instruction))
       await clear(tx, ['CONTRACT_DRIFT'], instruction.id, READ_AGAIN);
     if (unshown.length > 0) {
-      const message = wordsOfMissing(unshown, known.length);
-      await this.tellOfMissing(tx, claim, followed, { message });
+      await this.tellOfMissing(tx, claim, followed, wordsOfMissing(unshown, known.length));
     } else if (pass === undefined) {
       isThere(tx, claim, ENDED);
       if (claim.missing?.what === ENDED) await nowRead(tx, run, instruction.id);
@@ -278,9 +277,10 @@ export class FollowService {
     error: BankClientError,
   ): Promise<void> {
     const { instruction, planned, run } = followed;
+    const { message } = error;
     if (isAnswerUnusable(error)) {
       // With its status: what was decided while it was open does not hide a drift once it has ended.
-      const happened = `${error.message}, read while the instruction was ${instruction.status}.`;
+      const happened = `${message}, read while the instruction was ${instruction.status}.`;
       await raiseUndecided(tx, {
         kind: 'CONTRACT_DRIFT',
         ...aboutInstruction(instruction, planned),
@@ -293,23 +293,29 @@ export class FollowService {
       if (hasEnded(instruction)) {
         missingForMs(tx, claim, ENDED);
         await tellOfHidden(tx, followed, error);
-      } else await hiddenFromUs(tx, run, instruction, error.message);
+      } else await hiddenFromUs(tx, run, instruction, message);
     } else if (isAccessRefused(error)) {
-      const happened = `The bank refused to show what became of submitted payments: ${error.message}.`;
-      await accessRefused(tx, run, instruction, happened);
+      const happened = `The bank refused to show what became of submitted payments: ${message}.`;
+      if (hasEnded(instruction)) {
+        missingForMs(tx, claim, ENDED);
+        await tellOfRefused(tx, followed, happened);
+      } else await accessRefused(tx, run, instruction, happened);
     } else if (hasEnded(instruction) && !isAnswerUnusable(error)) {
-      await this.tellOfMissing(tx, claim, followed, error);
+      await this.tellOfMissing(tx, claim, followed, message);
     }
   }
 
-  /** What ended and cannot be read, or is not shown in full, is asked about once that has lasted for a day. */
+  /**
+   * What ended and is not read, or is not shown in full, is asked about once that has lasted for a day.
+   * @param why as `tellOfUnread` takes it
+   */
   private async tellOfMissing(
     tx: EmployerTransaction,
     claim: Claim,
     followed: Followed,
-    failure: Pick<Error, 'message'>,
+    why?: string,
   ): Promise<void> {
-    if (missingForMs(tx, claim, ENDED) >= DAY_MS) await tellOfUnread(tx, followed, failure);
+    if (missingForMs(tx, claim, ENDED) >= DAY_MS) await tellOfUnread(tx, followed, why);
   }
 
   /**
@@ -321,8 +327,7 @@ export class FollowService {
     await this.database
       .inEmployer(claim.employerId, async (tx) => {
         await this.inItsUnit(tx, claim, followed);
-        if (hasEnded(followed.instruction) && missingForMs(tx, claim, ENDED) >= DAY_MS)
-          await tellOfUnrecorded(tx, followed);
+        if (hasEnded(followed.instruction)) await this.tellOfMissing(tx, claim, followed);
         await this.follower.judgeUnread(tx, claim, followed, UNRECORDABLE);
       })
       .catch(() => undefined);

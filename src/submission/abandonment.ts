@@ -16,7 +16,6 @@ import { endUnsubmitted, lockInstruction, planAttempt } from '../pay-run/instruc
 import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun } from '../pay-run/pay-run.store';
-import { accessRefused } from '../pay-run/refused-access';
 import { awaitTurnOfOpenRuns, stopRunByService } from '../pay-run/stop';
 import { InstructionReader, ReadBack, shownUnclear, SubmittedBefore, Unclear } from './read-back';
 import { HAS_ID_OF_ANOTHER, toldOfTaken } from './taken-ids';
@@ -211,19 +210,6 @@ export class Abandonment {
       );
       return unsubmitted.length > 0 || isSaidExecuted(tx, instruction);
     });
-  }
-
-  /**
-   * Stops the employer: the bank refuses our access, and going on would only make noise.
-   * @param forbidden payments that it may be that it forbids, and not our access
-   */
-  async park(
-    tx: EmployerTransaction,
-    work: Work,
-    happened: string,
-    forbidden?: readonly string[],
-  ): Promise<void> {
-    await accessRefused(tx, work.run, work.instruction, happened, forbidden);
   }
 }
 

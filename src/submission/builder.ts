@@ -20,13 +20,13 @@ import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { closeOpenAdds } from '../pay-run/open-adds';
 import { movePaymentSet } from '../pay-run/payment.store';
-import { forbiddenBefore } from '../pay-run/refused-access';
-import { Abandonment } from './abandonment';
+import { accessRefused, forbiddenBefore } from '../pay-run/refused-access';
+import { byPayment, Course, isForbidden, resultsOf, turnOf } from './add-course';
 import { AddResult, recordRefused } from './add-record';
 import { Adder, BUILD_TURNS } from './adder';
 import { finishCall, saidIn, whyOf } from './call-record';
 import { afterBuildAnswer, AfterRefusal } from './decision';
-import { afterTurns, Known, Turn } from './forbidden-adds';
+import { afterTurns, Known } from './forbidden-adds';
 import { gentlenessFor } from './gentleness';
 import { initiateOf, referenceOf } from './prepared-calls';
 import {
@@ -64,13 +64,15 @@ interface InitiateCall {
 /** Fills an instruction at the bank: initiate, add every row, then have it verified (rules 1 to 6). */
 @Injectable()
 export class Builder {
+  /** By our id of the instruction. */
+  private readonly courses = new Map<string, Course>();
+
   constructor(
     private readonly database: Database,
     private readonly gateway: BankGateway,
     private readonly adder: Adder,
     private readonly personal: PersonalData,
     private readonly verifier: Verifier,
-    private readonly abandonment: Abandonment,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -207,7 +209,7 @@ export class Builder {
 
   /**
    * Adds rows, turn after turn while some are forbidden, until that shows whether the bank refuses our access, or payments:
-   * those are recorded as refused.
+   * those are recorded as refused. Where the rate is limited before, what the turns showed is kept for the next step.
    * @returns the answer to which nothing more was taken; undefined where there was none
    */
   private async addTaken(
@@ -216,31 +218,53 @@ export class Builder {
     open: readonly PayableRow[],
     { gentleness, tookSome }: { gentleness: number; tookSome: boolean },
   ): Promise<Refusal | undefined> {
-    const forbidden = new Map<string, AddResult>();
-    const turns: Turn[] = [];
+    const { forbidden, turns } = this.takeCourse(work, open);
+    let left = byPayment(open);
     let known: Known | undefined;
-    for (let sent = open; sent.length > 0;) {
+    while (left.size > 0) {
+      let sent = open;
+      if (turns.length > 0) {
+        known ??= { tookSome, ...(await this.saidOfAccess(work, open)) };
+        const next = afterTurns([...left.keys()], turns, known);
+        const rows = next.payments.flatMap((one) => left.get(one) ?? []);
+        if (next.kind !== 'add') return this.conclude(claim, work, next.kind, resultsOf(rows, forbidden));
+        sent = rows;
+      }
       const refusals = await this.adder.add(claim, work, sent, gentleness);
+      for (const { row, outcome } of refusals.filter(isForbidden)) forbidden.set(row.paymentId, outcome);
       const other = refusals.find((one) => !isForbidden(one));
-      if (other !== undefined) return other;
-      for (const one of refusals) forbidden.set(one.row.paymentId, one);
-      if (forbidden.size === 0) return undefined;
+      if (forbidden.size === 0) return other;
       const answered = await this.answersTo(claim, work, open);
-      const left = new Map(
-        answered.flatMap((row) => (row.addOutcome === null ? [[row.paymentId, row]] : [])),
-      );
+      left = byPayment(answered.filter((row) => row.addOutcome === null));
       // The process is to end: what is left will tell whose the refusals are.
       if (refusals.length === 0 && sent.some(({ paymentId }) => left.has(paymentId))) return undefined;
-      if (left.size === 0) return undefined;
-      turns.push(turnOf(sent, answered, refusals));
-      known ??= { tookSome, ...(await this.saidOfAccess(work, open)) };
-      const next = afterTurns([...left.keys()], turns, known);
-      const results = next.payments.flatMap((one) => forbidden.get(one) ?? []);
-      if (next.kind === 'payments') await this.refuse(claim, work, results);
-      if (next.kind === 'access' && results[0])
-        return { ...results[0], forbidden: results.map(({ row }) => row) };
-      sent = next.kind === 'add' ? next.payments.flatMap((one) => left.get(one) ?? []) : [];
+      const turn = turnOf(sent, answered, refusals.filter(isForbidden));
+      if (turn.taken.length + turn.forbidden.length > 0) turns.push(turn);
+      if (other !== undefined) {
+        if (afterBuildAnswer(other.outcome).kind === 'wait')
+          this.courses.set(work.instruction.id, { forbidden, turns, left: left.size });
+        return other;
+      }
     }
+    return undefined;
+  }
+
+  /** What adding the instruction has come to; nothing where somebody else has added to it since. */
+  private takeCourse({ instruction }: Work, open: readonly PayableRow[]): Course {
+    const course = this.courses.get(instruction.id);
+    this.courses.delete(instruction.id);
+    return course?.left === open.length ? course : { forbidden: new Map(), turns: [], left: open.length };
+  }
+
+  /** @returns the refusal of our access, where it may be that */
+  private async conclude(
+    claim: Claim,
+    work: Work,
+    refused: 'access' | 'payments',
+    results: readonly AddResult[],
+  ): Promise<Refusal | undefined> {
+    if (refused === 'payments') await this.refuse(claim, work, results);
+    else if (results[0]) return { ...results[0], forbidden: results.map(({ row }) => row) };
     return undefined;
   }
 
@@ -296,9 +320,10 @@ export class Builder {
       case 'credentials':
         // The next step finds out whether it is another's now, or only was held for too long.
         if (!(await stands(tx, claim))) return 0;
-        await this.abandonment.park(
+        await accessRefused(
           tx,
-          work,
+          work.run,
+          work.instruction,
           forbidden === undefined
             ? `The bank refused our access while building: ${whyOf(outcome)}.`
             : whatIsForbidden(work, forbidden, whyOf(outcome)),
@@ -402,21 +427,4 @@ function whatIsForbidden({ instruction }: Work, forbidden: readonly PayableRow[]
   const which =
     forbidden.length === 1 ? `1 payment: row ${rows}` : `${forbidden.length} payments: rows ${rows}`;
   return `The bank forbids payments to be added while building, and took none after them: ${why}. In customer instruction ${instruction.bankInstructionId} it forbids ${which}.`;
-}
-
-function turnOf(
-  sent: readonly PayableRow[],
-  answered: readonly PayableRow[],
-  refusals: readonly AddResult[],
-): Turn {
-  const rows = new Set(sent.map(({ paymentId }) => paymentId));
-  const taken = answered.filter(({ paymentId, addOutcome }) => addOutcome === 'ADDED' && rows.has(paymentId));
-  return {
-    taken: taken.map(({ paymentId }) => paymentId),
-    forbidden: refusals.map(({ row }) => row.paymentId),
-  };
-}
-
-function isForbidden({ outcome }: AddResult): boolean {
-  return outcome.kind === 'no' && outcome.reason === 'forbidden';
 }

@@ -288,7 +288,7 @@ export class SubmissionService {
   private async park(claim: Claim, work: Work, why: string): Promise<WakeIn> {
     await this.database.inEmployer(claim.employerId, async (tx) => {
       await fence(tx, claim);
-      await this.abandonment.park(tx, work, `The bank refused our access: ${why}.`);
+      await accessRefused(tx, work.run, work.instruction, `The bank refused our access: ${why}.`);
     });
     return STOPPED_PAUSE_MS;
   }

@@ -110,6 +110,23 @@ describe('adds that the bank forbids', () => {
     await asked('ROW_REFUSED_BY_BANK', 1);
   });
 
+  it('are one question of our access, and then one of each, also where the rate is limited before that is shown', async () => {
+    payroll = await start({ BANK_ADDS_IN_FLIGHT: '8' });
+    let sent = 0;
+    forbid(() => true).mockImplementation(() =>
+      Promise.resolve(
+        ++sent % 20 === 0
+          ? { kind: 'no', reason: 'rate-limited', status: 429, retryAfterMs: 100 }
+          : { kind: 'no', reason: 'forbidden', status: 403 },
+      ),
+    );
+    const id = await payroll.paid(payFile(payRows(40)));
+    await asked('CREDENTIALS', 1);
+    expect((await resume(id)).happened).toMatch(/it forbids (39|40) payments/);
+    await asked('ROW_REFUSED_BY_BANK', 40);
+    expect(sent).toBeLessThan(200);
+  });
+
   it.each([
     ['the last five', 12, [7, 8, 9, 10, 11], SIDE_BY_SIDE],
     ['the last seven, one add at a time', 12, [5, 6, 7, 8, 9, 10, 11], ONE_AT_A_TIME],

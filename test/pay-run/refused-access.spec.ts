@@ -377,9 +377,25 @@ describe('payments that were forbidden when people let the employer go on', () =
       insertion('bank_payment', {
         ...bankPayment,
         instruction_id: instructionId,
+        row_no: 90 + FORBIDDEN.indexOf(payment),
         payment_id: payment,
-        bank_payment_id: `taken-${payment}`,
+        bank_payment_id: `taken-${instructionId}-${payment}`,
+        bank_transaction_id: null,
       }),
+    );
+  const refusedEach = (instructionId: string) =>
+    changed(
+      ...FORBIDDEN.map((payment, n) =>
+        insertion('bank_payment', {
+          ...bankPayment,
+          instruction_id: instructionId,
+          row_no: 90 + n,
+          payment_id: payment,
+          bank_payment_id: null,
+          bank_transaction_id: null,
+          add_outcome: 'REFUSED',
+        }),
+      ),
     );
   const before = (one: Hidden, open = [...FORBIDDEN, OTHER]) =>
     database.inEmployer(ours.employer, (tx) =>
@@ -418,19 +434,20 @@ describe('payments that were forbidden when people let the employer go on', () =
     await resume();
     await took(LATER, FORBIDDEN[0]!);
     expect((await before(A)).askedEach).toEqual(new Set());
-    const refused = FORBIDDEN.map((payment, n) =>
-      insertion('bank_payment', {
-        ...bankPayment,
-        instruction_id: A.instruction,
-        row_no: 90 + n,
-        payment_id: payment,
-        bank_payment_id: null,
-        bank_transaction_id: null,
-        add_outcome: 'REFUSED',
-      }),
-    );
-    await changed(...refused);
+    await refusedEach(A.instruction);
     expect((await before(A)).askedEach).toEqual(new Set(FORBIDDEN.slice(1)));
     expect(await resumed(A)).toEqual([]);
+  });
+
+  it('stay what they are also where they were taken before each was asked about', async () => {
+    await forbid({ run: A.run, instruction: EARLIER }, FORBIDDEN);
+    await resume();
+    for (const payment of FORBIDDEN) await took(EARLIER, payment);
+    await forbid(A, FORBIDDEN);
+    await resume();
+    await refusedEach(A.instruction);
+    expect((await before(A)).askedEach).toEqual(new Set(FORBIDDEN));
+    await took(LATER, FORBIDDEN[0]!);
+    expect((await before(A)).askedEach).toEqual(new Set(FORBIDDEN.slice(1)));
   });
 });

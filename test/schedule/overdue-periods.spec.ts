@@ -300,6 +300,23 @@ it.each(['2026-03-20T08:00:00.000Z', '2026-03-25T09:00:00.000Z'])(
   },
 );
 
+it('is told of by the cut-off where the time of the run lies behind that', async () => {
+  const id = await bound();
+  const [cutOff, at] = ['2026-03-25T13:00:00.000Z', '2026-03-25T14:00:00.000Z'];
+  await execute(store.superuserUrl, 'UPDATE pay_run SET submit_at = $2 WHERE id = $1', [id, at]);
+  const earlier = await openReplica(store.url, clock, { ...testConfig(), BANK_CUT_OFF: '14:00' });
+  const lookEarlier = () => earlier.overdue.tick().then(open);
+  clock.set(new Date(Date.parse(cutOff) - 1).toISOString());
+  expect(await lookEarlier()).toEqual([]);
+  clock.set(cutOff);
+  expect(await lookEarlier()).toEqual([due('2026-03', at, notApproved(id))]);
+  const listed = await earlier.database.inEmployer(schedule.employerId, async (tx) =>
+    earlier.overdue.among(tx, schedule, await periodsOf(one.database, schedule)),
+  );
+  expect([...listed]).toEqual(['2026-03']);
+  await earlier.dataSource.destroy();
+});
+
 describe('a run of no schedule', () => {
   /** Made at ten on the tenth, to be executed on the 25th. */
   const unscheduled = async (submitAt: string | null, executionDate = '2026-03-25') => {

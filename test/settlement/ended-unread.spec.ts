@@ -5,13 +5,7 @@ import { Claim, isThere, Leases, wake } from '../../src/database/leases';
 import { EmployerAccount } from '../../src/employer/employer.entity';
 import { Instruction } from '../../src/pay-run/instruction.entity';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
-import {
-  ENDED,
-  nowRead,
-  tellOfHidden,
-  tellOfUnread,
-  tellOfUnrecorded,
-} from '../../src/settlement/ended-unread';
+import { ENDED, nowRead, tellOfHidden, tellOfUnread } from '../../src/settlement/ended-unread';
 import type { Followed } from '../../src/settlement/followed';
 import { idsOf } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
@@ -54,7 +48,7 @@ describe('two ended instructions of a run, which are not read for different reas
     office.database.inEmployer(ours.employer, async (tx) => {
       const followed = await followedOf(tx, n);
       if (refusal instanceof NotAllowed) await tellOfHidden(tx, followed, refusal);
-      else await tellOfUnread(tx, followed, refusal);
+      else await tellOfUnread(tx, followed, refusal.message);
     });
   const asked = () =>
     select<{ id: string; happened: string; askBank: string }>(
@@ -102,7 +96,7 @@ describe('two ended instructions of a run, which are not read for different reas
   it('ask the bank about the one that could not be read alone, where a defect of ours keeps the other from being recorded', async () => {
     const tellBoth = async () => {
       await office.database.inEmployer(ours.employer, async (tx) =>
-        tellOfUnrecorded(tx, await followedOf(tx, 1)),
+        tellOfUnread(tx, await followedOf(tx, 1)),
       );
       await tell(0, new NotFound(404, { raw: '' }));
     };
@@ -116,6 +110,36 @@ describe('two ended instructions of a run, which are not read for different reas
     ]);
     await tellBoth();
     expect(await asked()).toEqual(open);
+  });
+
+  describe('of which the watch of one ended while it was unread', () => {
+    beforeEach(async () => {
+      await tell(0, refused);
+      await execute(
+        office.server.superuserUrl,
+        `UPDATE lease SET wake_at = 'infinity', missing_since = now() - interval '40 days'
+         WHERE subject_id = '${ours.instruction[0]}'`,
+      );
+    });
+
+    it('are told of again, where the other is hidden after people decided of the first', async () => {
+      await office.decide();
+      await execute(
+        office.server.superuserUrl,
+        `SET session_replication_role = replica;
+         UPDATE attention SET resolved_at = now() - interval '39 days'`,
+      );
+      await tell(1, refused);
+      expect(await asked()).toMatchObject([{ happened: hidden }]);
+    });
+
+    it('stay asked about until people decide, though the other is read: the first never was', async () => {
+      const open = await asked();
+      await office.database.inEmployer(ours.employer, async (tx) =>
+        nowRead(tx, (await followedOf(tx, 1)).run, ours.instruction[1]),
+      );
+      expect(await asked()).toEqual(open);
+    });
   });
 
   it('are told without what was said of the one that was read since', async () => {
@@ -134,7 +158,7 @@ describe('the question why what ended could not be read for a day', () => {
     const { database, server } = office;
     const run = await database.inEmployer(ours.employer, async (tx) => {
       const followed = await followedOf(tx, 0);
-      await tellOfUnread(tx, followed, new NotFound(404, { raw: '' }));
+      await tellOfUnread(tx, followed, new NotFound(404, { raw: '' }).message);
       wake(tx, 'FOLLOW', ours.employer, [...ours.instruction]);
       return followed.run;
     });

@@ -6,6 +6,7 @@ import {
   NoReadAllowed,
   NotAllowed,
   RateLimited,
+  Unauthorised,
 } from '../../src/bank/errors';
 import { Clock } from '../../src/config/clock';
 import type { Config } from '../../src/config/env';
@@ -229,6 +230,62 @@ describe('one of two that ended, and were not shown for a day,', () => {
     await readOnce(SECOND, refused);
     expect(before).toHaveLength(1);
     expect(await told()).toEqual(before);
+  });
+});
+
+describe('what ended, and to which our access is refused', () => {
+  const id = ours.instruction[1];
+  const refused = new Unauthorised(401, { raw: '' });
+  const READ = undefined;
+  const changed = (...statements: string[]) =>
+    execute(
+      office.server.superuserUrl,
+      ['SET session_replication_role = replica', ...statements].join(';\n'),
+    );
+  beforeEach(() =>
+    changed(
+      `UPDATE pay_run SET status = 'SETTLED' WHERE id = '${ours.run}'`,
+      `UPDATE instruction SET status = 'CLOSED', bank_instruction_id = '4711', submitted_at = now(), closed_at = now(),
+         outcome = 'SETTLED' WHERE id = '${id}'`,
+      'DELETE FROM lease',
+      `INSERT INTO lease (subject_id, employer_id, kind, wake_at) VALUES ('${id}', '${ours.employer}', 'FOLLOW', now())`,
+    ),
+  );
+  /** Whether the employer is stopped after a read that fails so, or does not. */
+  const isStoppedBy = async (failure?: BankClientError) => {
+    await changed('UPDATE lease SET wake_at = now(), holder = NULL, leased_until = NULL');
+    await follow(() => (failure ? Promise.reject(failure) : Promise.resolve({ unshown: [] })));
+    const stopped = 'SELECT FROM employer WHERE stopped_at IS NOT NULL';
+    return (await select(office.server.superuserUrl, stopped)).length > 0;
+  };
+  const resume = async () => {
+    await office.resume();
+    await changed('UPDATE employer SET stopped_at = NULL, stopped_reason = NULL');
+  };
+
+  it('stops nobody again, as long as it lasts, once two people let the employer go on', async () => {
+    expect(await isStoppedBy(refused)).toBe(true);
+    expect(await asked()).toMatchObject([{ kind: 'CREDENTIALS' }]);
+    await resume();
+    for (const failure of [refused, new BankError(500, { raw: '' }), refused])
+      expect(await isStoppedBy(failure)).toBe(false);
+    expect(await asked()).toEqual([]);
+  });
+
+  it('stops them again where it was read meanwhile', async () => {
+    await isStoppedBy(refused);
+    await resume();
+    expect(await isStoppedBy(READ)).toBe(false);
+    expect(await isStoppedBy(refused)).toBe(true);
+  });
+
+  it('stops them again where our access is refused to what has not ended, too', async () => {
+    await isStoppedBy(refused);
+    await resume();
+    await changed(
+      `UPDATE instruction SET status = 'SUBMITTED', closed_at = NULL, outcome = NULL WHERE id = '${id}'`,
+    );
+    expect(await isStoppedBy(refused)).toBe(true);
   });
 });
 
