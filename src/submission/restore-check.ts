@@ -8,6 +8,7 @@ import { isConnectionLoss, isOfDatabase } from '../database/outage';
 import { isPastSubmit, mostSubmitted } from '../domain/bank-status';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { PAY_RUN_FINALS, PAY_RUN_GOING_ON, PayRunStatus } from '../domain/pay-run';
+import { OTHER_UNIT } from '../employer/readiness';
 import { clear, raise } from '../pay-run/attention.store';
 import { tellOfPaidAlready } from '../pay-run/paid-already';
 import { awaitTurnOfOpenRuns, RESTORED_UNCLEAR } from '../pay-run/stop';
@@ -27,7 +28,7 @@ export interface Restore {
 }
 
 const NOT_READ = 'the bank does not let it be read';
-/** What it refuses now it may show a little later. */
+/** What it refuses now it may show a little later, as the unit of amounts may be checked anew. */
 const NOT_READ_PAUSE_MS = 60_000;
 /** What it shows otherwise than approved it may not have been done with. */
 const OTHERWISE_PAUSE_MS = 600_000;
@@ -117,7 +118,7 @@ export class RestoreCheck {
       const before = this.refused.get(forgotten.bankInstructionId);
       if (before?.key === key && performance.now() < before.againMs) continue;
       const refusal = await this.adoptOrSay(employerId, forgotten);
-      const pauseMs = refusal === NOT_READ ? NOT_READ_PAUSE_MS : OTHERWISE_PAUSE_MS;
+      const pauseMs = refusal === NOT_READ || refusal === OTHER_UNIT ? NOT_READ_PAUSE_MS : OTHERWISE_PAUSE_MS;
       const againMs = performance.now() + pauseMs;
       if (refusal === undefined) this.refused.delete(forgotten.bankInstructionId);
       else this.refused.set(forgotten.bankInstructionId, { key, againMs });

@@ -9,6 +9,7 @@ import { sumMinor } from '../domain/money';
 import { PAY_RUN_SUBMITTED, PayRunStatus } from '../domain/pay-run';
 import type { CountAndSum } from '../domain/reconciliation';
 import { readToDecide } from '../employer/bank-problem';
+import { OTHER_UNIT } from '../employer/readiness';
 import type { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { clearAttempt, raiseNaming } from '../pay-run/attention.store';
 import { SUBMITTED_AFTER_ALL, WAS_IT_SUBMITTED } from '../pay-run/attention-words';
@@ -17,6 +18,7 @@ import { endUnsubmitted, lockInstruction, planTheRest } from '../pay-run/instruc
 import { lapseOnceClear } from '../pay-run/lapse';
 import { lockRun, openAmendment } from '../pay-run/pay-run.store';
 import { resumeRepayingRun } from '../pay-run/stop';
+import { Problem } from '../http/problem';
 import { Forgotten, Look, RestoreAdoption } from './restore-adoption';
 import { BUILT_IN } from './try-again';
 
@@ -41,7 +43,7 @@ export class UnrecordedSubmits {
     private readonly adoption: RestoreAdoption,
   ) {}
 
-  /** Reads at the bank what an attention is about. @throws Problem 503 while the bank cannot be read */
+  /** Reads at the bank what an attention is about. @throws Problem 503 while the bank cannot be read, or not in this unit */
   async read(employerId: string, attention: Attention): Promise<Unrecorded[]> {
     const all = await this.database.inEmployer(employerId, (tx) => subjectsOf(tx, attention));
     const read: Unrecorded[] = [];
@@ -49,14 +51,16 @@ export class UnrecordedSubmits {
     return read;
   }
 
-  private lookAt(employerId: string, forgotten: Forgotten): Promise<Unrecorded['look']> {
-    return readToDecide(() =>
+  private async lookAt(employerId: string, forgotten: Forgotten): Promise<Unrecorded['look']> {
+    const look = await readToDecide(() =>
       this.adoption.look(employerId, forgotten).catch((error: unknown) => {
         if (error instanceof NotFound) return 'the bank does not show it';
         if (isNotShown(error) || error instanceof ReadFails) return 'the bank does not let it be read';
         throw error;
       }),
     );
+    if (look === OTHER_UNIT) throw new Problem(503, 'BANK_UNREADABLE', UNREAD);
+    return look;
   }
 
   /**
@@ -289,6 +293,8 @@ function notAsApproved(refused: readonly { id: string; why: string }[]): DomainE
 function quoted(bankInstructionId: string): string {
   return `"${bankInstructionId}"`;
 }
+
+const UNREAD = `The bank was not read: ${OTHER_UNIT}. Set it as it was, or check the unit of the account anew, and confirm again.`;
 
 const SETTLED = 'it was taken back into the record, or two people have decided it';
 
