@@ -114,17 +114,22 @@ export class RestoreCheck {
    */
   async adoptWaiting(employerId: string): Promise<void> {
     const waiting = await this.database.inEmployer(employerId, waitingOf);
-    for (const { key, ...forgotten } of waiting) {
-      const before = this.refused.get(forgotten.bankInstructionId);
-      if (before?.key === key && performance.now() < before.againMs) continue;
-      const refusal = await this.adoptOrSay(employerId, forgotten);
-      const pauseMs = refusal === NOT_READ || refusal === OTHER_UNIT ? NOT_READ_PAUSE_MS : OTHERWISE_PAUSE_MS;
-      const againMs = performance.now() + pauseMs;
-      if (refusal === undefined) this.refused.delete(forgotten.bankInstructionId);
-      else this.refused.set(forgotten.bankInstructionId, { key, againMs });
-      await this.database.inEmployer(employerId, (tx) => tellUnrecorded(tx, [forgotten.payRunId]));
+    try {
+      await readEach(waiting, (one) => this.adoptOne(employerId, one));
+    } finally {
+      await this.database.inEmployer(employerId, async (tx) => tellUnrecorded(tx, await undecidedOf(tx)));
     }
-    await this.database.inEmployer(employerId, async (tx) => tellUnrecorded(tx, await undecidedOf(tx)));
+  }
+
+  private async adoptOne(employerId: string, { key, ...forgotten }: Waiting): Promise<void> {
+    const before = this.refused.get(forgotten.bankInstructionId);
+    if (before?.key === key && performance.now() < before.againMs) return;
+    const refusal = await this.adoptOrSay(employerId, forgotten);
+    const pauseMs = refusal === NOT_READ || refusal === OTHER_UNIT ? NOT_READ_PAUSE_MS : OTHERWISE_PAUSE_MS;
+    const againMs = performance.now() + pauseMs;
+    if (refusal === undefined) this.refused.delete(forgotten.bankInstructionId);
+    else this.refused.set(forgotten.bankInstructionId, { key, againMs });
+    await this.database.inEmployer(employerId, (tx) => tellUnrecorded(tx, [forgotten.payRunId]));
   }
 
   /** As `adopt`; what fails of one instruction by itself is a reason not to take that one over, and no other. */
@@ -211,8 +216,11 @@ async function heldWork(tx: EmployerTransaction): Promise<Work[]> {
   return found;
 }
 
+/** With what tells whether its run has moved. */
+type Waiting = Forgotten & { key: string };
+
 /** What was not taken over, of runs that may have moved since. */
-async function waitingOf(tx: EmployerTransaction): Promise<(Forgotten & { key: string })[]> {
+async function waitingOf(tx: EmployerTransaction): Promise<Waiting[]> {
   const rows = await tx.query<{
     bank_instruction_id: string;
     instruction_id: string | null;

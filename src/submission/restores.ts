@@ -74,8 +74,7 @@ export class Restores {
     // What follows is of restores, and most databases never had one.
     if (told === null || performance.now() < this.nextReadMs) return;
     try {
-      await this.reconcileAll();
-      await eachOf(await this.withForgotten(), (employerId) => this.check.adoptWaiting(employerId));
+      await eachOf([() => this.reconcileAll(), () => this.adoptAll()], (work) => work());
     } catch (error) {
       this.nextReadMs = performance.now() + TRY_AGAIN_MS;
       const isOfBank = isBankError(error);
@@ -151,6 +150,10 @@ export class Restores {
       this.reportStrangers(pending, sweep);
       await eachOf(employerIds, (id) => this.check.reconcile(id, pending, sweep, byEmployer.get(id) ?? []));
     }
+  }
+
+  private async adoptAll(): Promise<void> {
+    await eachOf(await this.withForgotten(), (employerId) => this.check.adoptWaiting(employerId));
   }
 
   /** Whoever asks to resume meanwhile is told what is in the way. */
@@ -237,10 +240,10 @@ export class Restores {
   }
 }
 
-/** Does the work for every employer, whatever happens to the one before it. @throws the first error */
-async function eachOf(employerIds: readonly string[], work: (id: string) => Promise<void>): Promise<void> {
+/** Does the work for each, such as every employer, whatever happens to the one before it. @throws the first error */
+async function eachOf<One>(all: readonly One[], work: (one: One) => Promise<void>): Promise<void> {
   const failed: unknown[] = [];
-  for (const id of employerIds) await work(id).catch((error: unknown) => failed.push(error));
+  for (const one of all) await work(one).catch((error: unknown) => failed.push(error));
   if (failed.length > 0) throw failed[0];
 }
 

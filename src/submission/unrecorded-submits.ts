@@ -342,7 +342,7 @@ async function clearSettled(
        AND CASE WHEN a.instruction_id IS NULL THEN a.subject_id <> ALL ($3) ELSE EXISTS (SELECT FROM instruction i
          WHERE i.employer_id = $1 AND i.id = a.instruction_id AND (i.status <> ALL ($4)
            OR EXISTS (SELECT FROM forgotten_instruction f WHERE f.employer_id = $1 AND f.action_id IS NOT NULL
-             AND f.bank_instruction_id = i.bank_instruction_id))) END`,
+             AND f.adopted_at IS NULL AND f.bank_instruction_id = i.bank_instruction_id))) END`,
     [tx.employerId, payRunIds, asked.map(subjectOf), INSTRUCTION_UNSENT, exceptId, SETTLED],
   );
 }
