@@ -22,7 +22,7 @@ import { Problem } from '../http/problem';
 import { Forgotten, Look, RestoreAdoption } from './restore-adoption';
 import { BUILT_IN } from './try-again';
 
-/** Of runs that are neither approved nor cancelled any more people are asked about what is not taken back. */
+/** Of runs that can be neither approved nor cancelled any more people are asked about what is not taken back. */
 export const ASKED_OF: readonly PayRunStatus[] = [...PAY_RUN_SUBMITTED, 'CANCELLED'];
 
 /** A submit that is not in the record, with what the bank shows of it; in words where that cannot be taken over. */

@@ -107,6 +107,18 @@ describe('after a restore', () => {
     );
   };
 
+  const unclear: Finding = {
+    bankInstructionId: 'bank-1-1',
+    instructionId: ours.instruction[0],
+    payRunId: ours.run,
+    reference: undefined,
+    status: 'INITIATED',
+    submitted: false,
+    isUnclear: true,
+    payments: 1,
+    refusal: undefined,
+  };
+
   it('runs whose approvals lapse and runs that are stopped are waited for in one order', async () => {
     const { superuserUrl } = office.server;
     await execute(
@@ -118,17 +130,6 @@ describe('after a restore', () => {
          'approved_at', '2019-01-01'))).*
        FROM approval a WHERE id = '${ours.approval}'`,
     );
-    const unclear: Finding = {
-      bankInstructionId: 'bank-1-1',
-      instructionId: ours.instruction[0],
-      payRunId: ours.run,
-      reference: undefined,
-      status: 'INITIATED',
-      submitted: false,
-      isUnclear: true,
-      payments: 1,
-      refusal: undefined,
-    };
     expect(ours.run < ours.spareRun).toBe(true);
     await connected(superuserUrl, async (submitter) => {
       await submitter.query(`BEGIN; SELECT FROM pay_run WHERE id = '${ours.run}' FOR SHARE`);
@@ -171,6 +172,21 @@ describe('after a restore', () => {
     );
     expect(asked!.happened).toContain(showId('run', ours.run));
     expect(asked!.happened).not.toContain(showId('run', ours.spareRun));
+  });
+
+  it('of a run that was cancelled, and of which something may be submitted, it is not said that it is not cancelled', async () => {
+    const { superuserUrl } = office.server;
+    await execute(
+      superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE restore_check SET passed_at = NULL; UPDATE pay_run SET status = 'CANCELLED' WHERE id = '${ours.run}'`,
+    );
+    await reconcile(30, [unclear]);
+    const [asked] = await select(
+      superuserUrl,
+      `SELECT happened FROM attention WHERE kind = 'RESTORED' AND resolved_at IS NULL`,
+    );
+    expect(asked!.happened).toContain('its run can be neither approved nor cancelled any more');
   });
 
   it.each([
