@@ -17,6 +17,7 @@ import { Forgotten, RestoreAdoption } from './restore-adoption';
 import { Finding, happenedAfter, type HeldByRestore, isKept, isWhole } from './restore-words';
 import type { Sweep } from './restore-sweep';
 import { auditWithdrawn, lapseRestored, withdrawRestored } from './restored-approvals';
+import { takenBackBefore } from './taken-back';
 import { ASKED_OF, tellUnrecorded } from './unrecorded-submits';
 import { RowsChanged } from './tampering';
 import { loadWork, Work } from './work';
@@ -63,25 +64,20 @@ export class RestoreCheck {
     own: readonly Finding[],
   ): Promise<void> {
     const { moved, hidden } = await this.movedOf(employerId, sweep);
-    const findings = [...moved, ...own];
-    const forgotten = findings.filter(isKept);
+    const found = [...moved, ...own];
+    const forgotten = found.filter(isKept);
     const isAwaited = await this.database.inEmployer(employerId, async (tx) => {
       if (!(await lockAwaited(tx, restore))) return false;
       await keepForgotten(tx, restore, forgotten);
       return true;
     });
     if (!isAwaited) return;
-    for (const finding of forgotten) {
-      const { payRunId } = finding;
-      if (payRunId === null) continue;
-      finding.refusal = await this.adoptOrSay(employerId, { ...finding, payRunId, isSaidExecuted: false });
-      // Its status may have told since.
-      if (finding.refusal === undefined) Object.assign(finding, { submitted: true, isUnclear: false });
-    }
+    await this.adoptFound(employerId, forgotten);
     await this.database.inEmployer(employerId, async (tx) => {
       if (!(await lockAwaited(tx, restore))) return;
       // At once: of which of them the approval lapses, and which are stopped, is seen by one statement after the other.
       await awaitTurnOfOpenRuns(tx);
+      const findings = [...found, ...(await takenBackBefore(tx, restore.id, found))];
       const older = await runsInDoubt(tx, restore, sweep, findings);
       const inPart = await runsInPart(tx, restore);
       const unclear = findings.flatMap((one) => (one.isUnclear && !isKept(one) && one.payRunId) || []);
@@ -90,7 +86,7 @@ export class RestoreCheck {
       await stopRuns(tx, findings, [...older, ...unclear]);
       await tellUnrecorded(
         tx,
-        forgotten.flatMap(({ payRunId }) => payRunId ?? []),
+        findings.filter(isKept).flatMap(({ payRunId }) => payRunId ?? []),
       );
       await wakeFollowed(tx, this.config.WATCH_DAYS);
       const withdrawn = await withdrawRestored(tx, restore.id);
@@ -105,6 +101,16 @@ export class RestoreCheck {
       });
       await auditWithdrawn(tx, restore.id, withdrawn);
     });
+  }
+
+  private async adoptFound(employerId: string, forgotten: readonly Finding[]): Promise<void> {
+    for (const finding of forgotten) {
+      const { payRunId } = finding;
+      if (payRunId === null) continue;
+      finding.refusal = await this.adoptOrSay(employerId, { ...finding, payRunId, isSaidExecuted: false });
+      // Its status may have told since.
+      if (finding.refusal === undefined) Object.assign(finding, { submitted: true, isUnclear: false });
+    }
   }
 
   /**

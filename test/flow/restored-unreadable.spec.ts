@@ -1,5 +1,7 @@
 import axios from 'axios';
+import { BankUnreachable } from '../../src/bank/errors';
 import type { Variants } from '../../src/bank-sandbox/variants';
+import { RestoreAdoption } from '../../src/submission/restore-adoption';
 import { payFile, payRows } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
 import { Restoring } from '../support/restoring';
@@ -105,6 +107,24 @@ describe('a restored database, at a bank that always answers one read otherwise 
       expect([await submits(), await timesPaid()]).toEqual([before, [1, 1, 1, 1]]);
     },
   );
+
+  it('names all that was taken back, also where the bank stopped answering in between', async () => {
+    const id = await forgotten();
+    const { adopt } = RestoreAdoption.prototype;
+    const adopting = jest.spyOn(RestoreAdoption.prototype, 'adopt');
+    adopting.mockImplementation(async function (this: RestoreAdoption, ...asked) {
+      if (adopting.mock.calls.length === 2) throw new BankUnreachable('ECONNRESET', true);
+      return adopt.apply(this, asked);
+    });
+    await restoring.restore();
+    const told = await restoring.answered();
+    adopting.mockRestore();
+    expect(told).toContain('taken back into the record, to be followed: 2 with 4 payments');
+    expect((await asked('RESTORED'))[0]).toMatchObject({ payments: 4 });
+    expect(await restoring.resume()).toBe('RESUMED');
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+  });
 
   it('takes back what was forgotten where the answer was odd only for a moment', async () => {
     const id = await forgotten();
