@@ -170,6 +170,9 @@ describe('a restored run that is being submitted, at a bank that shows the statu
     expect(await asked('INVARIANT_BREACH')).toEqual([]);
     expect(await asked('UNRECORDED_SUBMIT')).toHaveLength(1);
     await goOn();
+    const { code, detail } = (await stopOrResume(id, 'approver', 'resume')).data;
+    expect([code, detail]).toEqual(['WAS_SUBMITTED', expect.stringContaining('released at the cut-off')]);
+    expect(detail).not.toContain('cancel it');
     const path = await payroll.askedAbout(id, 'UNRECORDED_SUBMIT');
     const said = { action: 'EXECUTED', reason: 'the bank and we have compared our lists' };
     expect((await payroll.decide(path, { ...said, evidence: EVIDENCE })).status).toBe(200);
