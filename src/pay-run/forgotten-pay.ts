@@ -66,6 +66,29 @@ export async function isSaidExecuted(
   return said.length > 0;
 }
 
+/** Whether a restored database has forgotten a submit of the run that was neither taken back nor decided. */
+export async function hasForgotten(tx: EmployerTransaction, payRunId: string): Promise<boolean> {
+  const forgotten = await tx.query(
+    `SELECT FROM forgotten_instruction WHERE employer_id = $1 AND pay_run_id = $2 AND action_id IS NULL
+       AND adopted_at IS NULL`,
+    [tx.employerId, payRunId],
+  );
+  return forgotten.length > 0;
+}
+
+/** Whether a restored database has forgotten that an instruction was submitted, which is asked of its run and not decided. */
+export async function isAskedAsForgotten(
+  tx: EmployerTransaction,
+  { bankInstructionId }: Pick<Instruction, 'bankInstructionId'>,
+): Promise<boolean> {
+  const asked = await tx.query(
+    `SELECT FROM forgotten_instruction WHERE employer_id = $1 AND bank_instruction_id = $2 AND action_id IS NULL
+       AND adopted_at IS NULL`,
+    [tx.employerId, bankInstructionId],
+  );
+  return asked.length > 0;
+}
+
 /**
  * Whether two people said on the bank's written word that nobody submitted an instruction while it showed this status: that is
  * asked about no more.

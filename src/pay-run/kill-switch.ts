@@ -6,7 +6,7 @@ import { isPayRunFinal } from '../domain/pay-run';
 import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { KEEPS_STOPPED } from './attention.store';
-import { repaysForgotten } from './forgotten-pay';
+import { hasForgotten, repaysForgotten } from './forgotten-pay';
 import { lapseOnceClear } from './lapse';
 import { PayRun } from './pay-run.entity';
 import { KEEP_A_RUN_STOPPED, RESTORED_UNCLEAR, whoStoppedRun } from './stop';
@@ -41,7 +41,7 @@ export async function stopRun(tx: EmployerTransaction, run: PayRun, reason: stri
  * nothing of it is submitted: what people decided of it since may be forgotten.
  * @throws Problem 409 `ATTENTION_DECIDES` while an open attention leaves the resuming to two people, and where the service
  * alone stopped it; DomainError NOT_STOPPED, WAS_SUBMITTED where the bank has submits of it, or for its employees, that
- * are not in the record
+ * are not in the record, nor decided where it has ended
  */
 export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<void> {
   if (run.stoppedAt === null) throw new DomainError('NOT_STOPPED', 'The run is not stopped.');
@@ -57,11 +57,7 @@ export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<v
       open.map(({ id }) => id),
     );
   }
-  if (await repaysForgotten(tx, run.id)) {
-    const detail =
-      'The bank has, or may have, submits of this run, or of one that pays the same employees, that are not in the record: nobody whom they may have paid is paid by it. Decide its UNRECORDED_SUBMIT where that is asked; else cancel it, or leave out of it whom an abandoned instruction may have paid.';
-    throw new DomainError('WAS_SUBMITTED', detail);
-  }
+  await assertNotSubmitted(tx, run);
   if ((await whoStoppedRun(tx, run)) === undefined) {
     const detail =
       'The service stopped it by itself: two people decide that. Where no attention is open any more, one of them stops the run and another resumes it.';
@@ -83,6 +79,17 @@ export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<v
     tx.employerId,
     waiting.map(({ id }) => id),
   );
+}
+
+/** Whoever resumes a run that has ended says only that no more of it was submitted than is decided: it sends nothing. */
+async function assertNotSubmitted(tx: EmployerTransaction, { id, status }: PayRun): Promise<void> {
+  if (!(await (isPayRunFinal(status) ? hasForgotten(tx, id) : repaysForgotten(tx, id)))) return;
+  const next =
+    status === 'SUBMITTING'
+      ? 'what is left of it is released at the cut-off'
+      : 'cancel it, or leave out of it whom an abandoned instruction may have paid';
+  const detail = `The bank has, or may have, submits of this run, or of one that pays the same employees, that are not in the record: nobody whom they may have paid is paid by it. Decide its UNRECORDED_SUBMIT where that is asked; else ${next}.`;
+  throw new DomainError('WAS_SUBMITTED', detail);
 }
 
 function attentionDecides(detail: string, open: readonly string[]): Problem {

@@ -1,8 +1,9 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
 import { BankGateway } from '../bank/gateway';
 import { type BankInstruction, isOwnEntry } from '../bank/records';
 import { Clock } from '../config/clock';
+import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { isPastSubmit, mayBeSubmitted, statusesShown } from '../domain/bank-status';
@@ -12,6 +13,7 @@ import { PAY_RUN_GOING_ON } from '../domain/pay-run';
 import { BankReads } from '../employer/bank-reads';
 import { PaymentsAlone } from '../employer/payments-alone';
 import { EmployerAccount } from '../employer/employer.entity';
+import { isOfAnotherUnit, OTHER_UNIT } from '../employer/readiness';
 import { clearAttempt } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import {
@@ -117,6 +119,7 @@ export class RestoreAdoption {
     private readonly alone: PaymentsAlone,
     private readonly personal: PersonalData,
     private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Pick<Config, 'BANK_AMOUNT_UNIT'>,
   ) {}
 
   /** @returns why it was not adopted, or undefined when it was. @throws BankClientError */
@@ -152,6 +155,7 @@ export class RestoreAdoption {
   ): Promise<Look | string | undefined> {
     if (work === undefined || typeof work === 'string') return work;
     if (isNameless(forgotten.bankInstructionId)) return 'the bank does not name it';
+    if (isOfAnotherUnit(work.account, this.config)) return OTHER_UNIT;
     const evidence = await this.evidenceOf(employerId, work, forgotten.bankInstructionId);
     return typeof evidence === 'string' ? evidence : { forgotten, work, evidence };
   }

@@ -8,6 +8,7 @@ import { isConnectionLoss, isOfDatabase } from '../database/outage';
 import { isPastSubmit, mostSubmitted } from '../domain/bank-status';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { PAY_RUN_FINALS, PAY_RUN_GOING_ON, PAY_RUN_UNSUBMITTED } from '../domain/pay-run';
+import { OTHER_UNIT } from '../employer/readiness';
 import { clear, raise } from '../pay-run/attention.store';
 import { tellOfPaidAlready } from '../pay-run/paid-already';
 import { awaitTurnOfOpenRuns, RESTORED_UNCLEAR } from '../pay-run/stop';
@@ -16,6 +17,7 @@ import { Forgotten, RestoreAdoption } from './restore-adoption';
 import { Finding, happenedAfter, type HeldByRestore, isKept, isWhole } from './restore-words';
 import type { Sweep } from './restore-sweep';
 import { auditWithdrawn, lapseRestored, withdrawRestored } from './restored-approvals';
+import { takenBackBefore } from './taken-back';
 import { ASKED_OF, tellUnrecorded } from './unrecorded-submits';
 import { RowsChanged } from './tampering';
 import { loadWork, Work } from './work';
@@ -27,7 +29,7 @@ export interface Restore {
 }
 
 const NOT_READ = 'the bank does not let it be read';
-/** What it refuses now it may show a little later. */
+/** What it refuses now it may show a little later, as the unit of amounts may be checked anew. */
 const NOT_READ_PAUSE_MS = 60_000;
 /** What it shows otherwise than approved it may not have been done with. */
 const OTHERWISE_PAUSE_MS = 600_000;
@@ -62,25 +64,20 @@ export class RestoreCheck {
     own: readonly Finding[],
   ): Promise<void> {
     const { moved, hidden } = await this.movedOf(employerId, sweep);
-    const findings = [...moved, ...own];
-    const forgotten = findings.filter(isKept);
+    const found = [...moved, ...own];
+    const forgotten = found.filter(isKept);
     const isAwaited = await this.database.inEmployer(employerId, async (tx) => {
       if (!(await lockAwaited(tx, restore))) return false;
       await keepForgotten(tx, restore, forgotten);
       return true;
     });
     if (!isAwaited) return;
-    for (const finding of forgotten) {
-      const { payRunId } = finding;
-      if (payRunId === null) continue;
-      finding.refusal = await this.adoptOrSay(employerId, { ...finding, payRunId, isSaidExecuted: false });
-      // Its status may have told since.
-      if (finding.refusal === undefined) Object.assign(finding, { submitted: true, isUnclear: false });
-    }
+    await this.adoptFound(employerId, forgotten);
     await this.database.inEmployer(employerId, async (tx) => {
       if (!(await lockAwaited(tx, restore))) return;
       // At once: of which of them the approval lapses, and which are stopped, is seen by one statement after the other.
       await awaitTurnOfOpenRuns(tx);
+      const findings = [...found, ...(await takenBackBefore(tx, restore.id, found))];
       const older = await runsInDoubt(tx, restore, sweep, findings);
       const inPart = await runsInPart(tx, restore);
       const unclear = findings.flatMap((one) => (one.isUnclear && !isKept(one) && one.payRunId) || []);
@@ -89,7 +86,7 @@ export class RestoreCheck {
       await stopRuns(tx, findings, [...older, ...unclear]);
       await tellUnrecorded(
         tx,
-        forgotten.flatMap(({ payRunId }) => payRunId ?? []),
+        findings.filter(isKept).flatMap(({ payRunId }) => payRunId ?? []),
       );
       await wakeFollowed(tx, this.config.WATCH_DAYS);
       const withdrawn = await withdrawRestored(tx, restore.id);
@@ -106,6 +103,16 @@ export class RestoreCheck {
     });
   }
 
+  private async adoptFound(employerId: string, forgotten: readonly Finding[]): Promise<void> {
+    for (const finding of forgotten) {
+      const { payRunId } = finding;
+      if (payRunId === null) continue;
+      finding.refusal = await this.adoptOrSay(employerId, { ...finding, payRunId, isSaidExecuted: false });
+      // Its status may have told since.
+      if (finding.refusal === undefined) Object.assign(finding, { submitted: true, isUnclear: false });
+    }
+  }
+
   /**
    * Takes over what could not be taken over before its run moved: one that people approved again, as it was; or before the
    * bank was done with it.
@@ -113,17 +120,22 @@ export class RestoreCheck {
    */
   async adoptWaiting(employerId: string): Promise<void> {
     const waiting = await this.database.inEmployer(employerId, waitingOf);
-    for (const { key, ...forgotten } of waiting) {
-      const before = this.refused.get(forgotten.bankInstructionId);
-      if (before?.key === key && performance.now() < before.againMs) continue;
-      const refusal = await this.adoptOrSay(employerId, forgotten);
-      const pauseMs = refusal === NOT_READ ? NOT_READ_PAUSE_MS : OTHERWISE_PAUSE_MS;
-      const againMs = performance.now() + pauseMs;
-      if (refusal === undefined) this.refused.delete(forgotten.bankInstructionId);
-      else this.refused.set(forgotten.bankInstructionId, { key, againMs });
-      await this.database.inEmployer(employerId, (tx) => tellUnrecorded(tx, [forgotten.payRunId]));
+    try {
+      await readEach(waiting, (one) => this.adoptOne(employerId, one));
+    } finally {
+      await this.database.inEmployer(employerId, async (tx) => tellUnrecorded(tx, await undecidedOf(tx)));
     }
-    await this.database.inEmployer(employerId, async (tx) => tellUnrecorded(tx, await undecidedOf(tx)));
+  }
+
+  private async adoptOne(employerId: string, { key, ...forgotten }: Waiting): Promise<void> {
+    const before = this.refused.get(forgotten.bankInstructionId);
+    if (before?.key === key && performance.now() < before.againMs) return;
+    const refusal = await this.adoptOrSay(employerId, forgotten);
+    const pauseMs = refusal === NOT_READ || refusal === OTHER_UNIT ? NOT_READ_PAUSE_MS : OTHERWISE_PAUSE_MS;
+    const againMs = performance.now() + pauseMs;
+    if (refusal === undefined) this.refused.delete(forgotten.bankInstructionId);
+    else this.refused.set(forgotten.bankInstructionId, { key, againMs });
+    await this.database.inEmployer(employerId, (tx) => tellUnrecorded(tx, [forgotten.payRunId]));
   }
 
   /** As `adopt`; what fails of one instruction by itself is a reason not to take that one over, and no other. */
@@ -210,8 +222,11 @@ async function heldWork(tx: EmployerTransaction): Promise<Work[]> {
   return found;
 }
 
+/** With what tells whether its run has moved. */
+type Waiting = Forgotten & { key: string };
+
 /** What was not taken over, of runs that may have moved since. */
-async function waitingOf(tx: EmployerTransaction): Promise<(Forgotten & { key: string })[]> {
+async function waitingOf(tx: EmployerTransaction): Promise<Waiting[]> {
   const rows = await tx.query<{
     bank_instruction_id: string;
     instruction_id: string | null;

@@ -9,7 +9,7 @@ export interface Finding extends Omit<Unknown, 'debtorIban'> {
   payRunId: string | null;
   /** Why it was not taken back into the record; undefined where it was, or belongs to no run. */
   refusal: string | undefined;
-  /** Whether its run is neither approved nor cancelled any more. */
+  /** Whether its run can be neither approved nor cancelled any more. */
   isPast?: boolean;
 }
 
@@ -99,7 +99,7 @@ export function happenedAfter(
     ),
     told(
       unprovenPast,
-      "opened at the bank, and not shown to be unsubmitted: resuming takes the bank's written word; its run is neither approved nor cancelled any more, and where it is stopped it is resumed only if nothing of it was submitted",
+      "opened at the bank, and not shown to be unsubmitted: resuming takes the bank's written word; its run can be neither approved nor cancelled any more, and where it is stopped it is resumed only if nothing of it was submitted",
     ),
     told(open, 'opened at the bank, forgotten, and not submitted: nobody submits it any more'),
     !sweep.readable &&

@@ -74,8 +74,7 @@ export class Restores {
     // What follows is of restores, and most databases never had one.
     if (told === null || performance.now() < this.nextReadMs) return;
     try {
-      await this.reconcileAll();
-      await eachOf(await this.withForgotten(), (employerId) => this.check.adoptWaiting(employerId));
+      await eachOf([() => this.reconcileAll(), () => this.adoptAll()], (work) => work());
     } catch (error) {
       this.nextReadMs = performance.now() + TRY_AGAIN_MS;
       const isOfBank = isBankError(error);
@@ -153,6 +152,10 @@ export class Restores {
     }
   }
 
+  private async adoptAll(): Promise<void> {
+    await eachOf(await this.withForgotten(), (employerId) => this.check.adoptWaiting(employerId));
+  }
+
   /** Whoever asks to resume meanwhile is told what is in the way. */
   private async keepWhy(waitsFor: string): Promise<void> {
     const waiting = new Set((await this.pending()).flatMap(({ employerIds }) => employerIds));
@@ -225,10 +228,10 @@ export class Restores {
   }
 }
 
-/** Does the work for every employer, whatever happens to the one before it. @throws the first error */
-async function eachOf(employerIds: readonly string[], work: (id: string) => Promise<void>): Promise<void> {
+/** Does the work for each, such as every employer, whatever happens to the one before it. @throws the first error */
+async function eachOf<One>(all: readonly One[], work: (one: One) => Promise<void>): Promise<void> {
   const failed: unknown[] = [];
-  for (const id of employerIds) await work(id).catch((error: unknown) => failed.push(error));
+  for (const one of all) await work(one).catch((error: unknown) => failed.push(error));
   if (failed.length > 0) throw failed[0];
 }
 

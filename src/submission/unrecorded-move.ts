@@ -1,7 +1,7 @@
 import { EmployerTransaction } from '../database/database';
 import { clearAttempt, isDecided, raise, raiseUndecided } from '../pay-run/attention.store';
 import { keepDifferences } from '../pay-run/difference';
-import { isSaidExecuted } from '../pay-run/forgotten-pay';
+import { isAskedAsForgotten, isSaidExecuted } from '../pay-run/forgotten-pay';
 import { Instruction } from '../pay-run/instruction.entity';
 import { UNRECORDED_MOVE, unrecordedMove } from '../pay-run/moved-instruction';
 import { stopUnlessDecided } from '../pay-run/stop';
@@ -17,7 +17,8 @@ const SUBMITTED_OTHERWISE =
  * An instruction of ours that is locked, and was not submitted, is past its submit at the bank: everything stops (rule 5),
  * until two people have decided it, however far the bank goes on. A run that is being submitted can only go on, so there
  * two people may take the submit over, and nothing else is asked about it any more. One that was not verified holds its
- * run up, of which people are told once they have decided that. The status is kept: the bank's ladder only climbs.
+ * run up, of which people are told once they have decided that. The status is kept: the bank's ladder only climbs. While
+ * people are asked about it as a submit that a restored database has forgotten, that explains it, and nothing else is asked.
  */
 export async function tellOfUnrecordedMove(
   tx: EmployerTransaction,
@@ -26,6 +27,7 @@ export async function tellOfUnrecordedMove(
 ): Promise<void> {
   const { employerId } = tx;
   await tx.manager.update(Instruction, { employerId, id: instruction.id }, { bankStatus });
+  if (await isAskedAsForgotten(tx, instruction)) return;
   await keepDifferences(tx, instruction, planned, SUBMITTED_OTHERWISE);
   const breach = unrecordedMove(instruction, planned, bankStatus);
   await stopUnlessDecided(tx, breach, [UNRECORDED_MOVE], []);

@@ -9,18 +9,20 @@ import { sumMinor } from '../domain/money';
 import { PAY_RUN_SUBMITTED, PayRunStatus } from '../domain/pay-run';
 import type { CountAndSum } from '../domain/reconciliation';
 import { readToDecide } from '../employer/bank-problem';
+import { OTHER_UNIT } from '../employer/readiness';
 import type { Attention, AttentionActionRow } from '../pay-run/attention.entity';
-import { clear, clearAttempt, raiseNaming } from '../pay-run/attention.store';
+import { clearAttempt, raiseNaming } from '../pay-run/attention.store';
 import { SUBMITTED_AFTER_ALL, WAS_IT_SUBMITTED } from '../pay-run/attention-words';
 import { Instruction } from '../pay-run/instruction.entity';
 import { endUnsubmitted, lockInstruction, planTheRest } from '../pay-run/instruction.store';
 import { lapseOnceClear } from '../pay-run/lapse';
 import { lockRun, openAmendment } from '../pay-run/pay-run.store';
 import { resumeRepayingRun } from '../pay-run/stop';
+import { Problem } from '../http/problem';
 import { Forgotten, Look, RestoreAdoption } from './restore-adoption';
 import { BUILT_IN } from './try-again';
 
-/** Of runs that are neither approved nor cancelled any more people are asked about what is not taken back. */
+/** Of runs that can be neither approved nor cancelled any more people are asked about what is not taken back. */
 export const ASKED_OF: readonly PayRunStatus[] = [...PAY_RUN_SUBMITTED, 'CANCELLED'];
 
 /** A submit that is not in the record, with what the bank shows of it; in words where that cannot be taken over. */
@@ -41,7 +43,7 @@ export class UnrecordedSubmits {
     private readonly adoption: RestoreAdoption,
   ) {}
 
-  /** Reads at the bank what an attention is about. @throws Problem 503 while the bank cannot be read */
+  /** Reads at the bank what an attention is about. @throws Problem 503 while the bank cannot be read, or not in this unit */
   async read(employerId: string, attention: Attention): Promise<Unrecorded[]> {
     const all = await this.database.inEmployer(employerId, (tx) => subjectsOf(tx, attention));
     const read: Unrecorded[] = [];
@@ -49,14 +51,16 @@ export class UnrecordedSubmits {
     return read;
   }
 
-  private lookAt(employerId: string, forgotten: Forgotten): Promise<Unrecorded['look']> {
-    return readToDecide(() =>
+  private async lookAt(employerId: string, forgotten: Forgotten): Promise<Unrecorded['look']> {
+    const look = await readToDecide(() =>
       this.adoption.look(employerId, forgotten).catch((error: unknown) => {
         if (error instanceof NotFound) return 'the bank does not show it';
         if (isNotShown(error) || error instanceof ReadFails) return 'the bank does not let it be read';
         throw error;
       }),
     );
+    if (look === OTHER_UNIT) throw new Problem(503, 'BANK_UNREADABLE', UNREAD);
+    return look;
   }
 
   /**
@@ -80,11 +84,15 @@ export class UnrecordedSubmits {
       const id = one.forgotten.bankInstructionId;
       if (why !== undefined) refused.push({ id, why, executed: executedOf(one.look) });
     }
-    if (refused.length === 0) return;
-    if (action.evidence === null) throw notAsApproved(refused);
-    if (attention.instructionId !== null) for (const { forgotten } of all) await keep(tx, action, forgotten);
-    await countExecuted(tx, action, refused);
-    if (attention.payRunId !== null) wake(tx, 'RUN', tx.employerId, [attention.payRunId]);
+    if (refused.length > 0) {
+      if (action.evidence === null) throw notAsApproved(refused);
+      if (attention.instructionId !== null)
+        for (const { forgotten } of all) await keep(tx, action, forgotten);
+      await countExecuted(tx, action, refused);
+    }
+    if (attention.payRunId === null) return;
+    await clearSettled(tx, [attention.payRunId], await askedOf(tx, [attention.payRunId]), attention.id);
+    if (refused.length > 0) await goOn(tx, attention.payRunId);
   }
 
   /**
@@ -286,6 +294,10 @@ function quoted(bankInstructionId: string): string {
   return `"${bankInstructionId}"`;
 }
 
+const UNREAD = `The bank was not read: ${OTHER_UNIT}. Set it as it was, or check the unit of the account anew, and confirm again.`;
+
+const SETTLED = 'it was taken back into the record, or two people have decided it';
+
 const FOLLOWED =
   'EXECUTED has it followed, and nobody of it paid again; NOT_EXECUTED gives it up, and its rows are built again, once the run is approved again where nothing of it is submitted.';
 
@@ -299,10 +311,7 @@ const OVER =
  * is over, and of any run about each that may not have been submitted; about the others no more.
  */
 export async function tellUnrecorded(tx: EmployerTransaction, payRunIds: readonly string[]): Promise<void> {
-  const left = (await leftOf(tx, payRunIds)).filter(({ said }) => !said);
-  const asked = left.filter(
-    ({ runStatus, status }) => ASKED_OF.includes(runStatus) || isUndocumented(status),
-  );
+  const asked = await askedOf(tx, payRunIds);
   const subjects = [...new Set(asked.map(subjectOf))];
   for (const subjectId of subjects)
     await raiseLeft(
@@ -310,15 +319,47 @@ export async function tellUnrecorded(tx: EmployerTransaction, payRunIds: readonl
       subjectId,
       asked.filter((one) => subjectOf(one) === subjectId),
     );
-  const taken = await tx.query<{ id: string }>(
-    `SELECT a.subject_id AS id FROM attention a
-     LEFT JOIN instruction i ON i.employer_id = a.employer_id AND i.id = a.instruction_id
+  await clearSettled(tx, payRunIds, asked);
+}
+
+/** What is left of runs that people are to be asked about. */
+async function askedOf(tx: EmployerTransaction, payRunIds: readonly string[]): Promise<Left[]> {
+  const left = (await leftOf(tx, payRunIds)).filter(({ said }) => !said);
+  return left.filter(({ runStatus, status }) => ASKED_OF.includes(runStatus) || isUndocumented(status));
+}
+
+/** Closes what people are asked about runs and is not left any more, but for one question. */
+async function clearSettled(
+  tx: EmployerTransaction,
+  payRunIds: readonly string[],
+  asked: readonly Left[],
+  exceptId: string | null = null,
+): Promise<void> {
+  await tx.query(
+    `UPDATE attention a SET resolved_at = clock_timestamp(), resolution = $6
      WHERE a.employer_id = $1 AND a.kind = 'UNRECORDED_SUBMIT' AND a.resolved_at IS NULL AND a.pay_run_id = ANY ($2)
-       AND CASE WHEN i.id IS NULL THEN a.subject_id <> ALL ($3) ELSE i.status <> ALL ($4) END`,
-    [tx.employerId, payRunIds, subjects, INSTRUCTION_UNSENT],
+       AND a.id IS DISTINCT FROM $5
+       AND CASE WHEN a.instruction_id IS NULL THEN a.subject_id <> ALL ($3) ELSE EXISTS (SELECT FROM instruction i
+         WHERE i.employer_id = $1 AND i.id = a.instruction_id AND (i.status <> ALL ($4)
+           OR EXISTS (SELECT FROM forgotten_instruction f WHERE f.employer_id = $1 AND f.action_id IS NOT NULL
+             AND f.adopted_at IS NULL AND f.bank_instruction_id = i.bank_instruction_id))) END`,
+    [tx.employerId, payRunIds, asked.map(subjectOf), INSTRUCTION_UNSENT, exceptId, SETTLED],
   );
-  const ids = taken.map(({ id }) => id);
-  await clear(tx, ['UNRECORDED_SUBMIT'], ids, 'it was taken back into the record');
+}
+
+/** Wakes a run that waited for a decision, and what is left to be sent of it. */
+async function goOn(tx: EmployerTransaction, payRunId: string): Promise<void> {
+  const left = await tx.query<{ id: string }>(
+    'SELECT id FROM instruction WHERE employer_id = $1 AND pay_run_id = $2 AND status = ANY ($3)',
+    [tx.employerId, payRunId, INSTRUCTION_UNSENT],
+  );
+  wake(tx, 'RUN', tx.employerId, [payRunId]);
+  wake(
+    tx,
+    'INSTRUCTION',
+    tx.employerId,
+    left.map(({ id }) => id),
+  );
 }
 
 async function raiseLeft(tx: EmployerTransaction, subjectId: string, left: readonly Left[]): Promise<void> {

@@ -1,6 +1,10 @@
+import axios from 'axios';
+import { NotFound } from '../../src/bank/errors';
+import { BankGateway } from '../../src/bank/gateway';
 import { MAGIC_CREDITORS, type MagicCreditor } from '../../src/bank-sandbox/magic';
 import type { Variants } from '../../src/bank-sandbox/variants';
 import { formatMinor } from '../../src/domain/money';
+import { eventually } from '../support/eventually';
 import { payFile, payRows, totalMinor } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
 import { Restoring } from '../support/restoring';
@@ -14,7 +18,10 @@ const start = async (variants: Partial<Variants> = {}) => {
   restoring = await Restoring.start({ SUBMIT_DOUBT_MS: '4000' }, variants);
   payroll = restoring.payroll;
 };
-afterEach(() => restoring.close());
+afterEach(() => {
+  jest.restoreAllMocks();
+  return restoring.close();
+});
 
 /** It was sent after a backup in which it was not approved, and was cancelled before the bank could be read. */
 async function cancelled(file = rows, status = 'SETTLED'): Promise<string> {
@@ -160,6 +167,55 @@ describe('a submit that a restored database has forgotten, of a run that is over
     const { openDoubts, acknowledged } = await report(id);
     expect(openDoubts).toEqual(['INVARIANT_BREACH']);
     expect(acknowledged).toMatchObject([executed]);
+    expect(await timesPaid()).toEqual([1, 1]);
+  });
+});
+
+describe('a run of which the bank shows one instruction as submitted after a restore, and of another only payments that rest', () => {
+  /** It was not approved in the backup, and is stopped as unclear. */
+  async function unclear(): Promise<string> {
+    await start({ submitWaitsFor: 'approval' });
+    const run = await payroll.uploaded(payFile(payRows(4)));
+    await restoring.backUp();
+    await payroll.approve(run);
+    await payroll.until(run.id, ['FOLLOWING'], 20_000);
+    const [paid, resting] = (await payroll.run(run.id)).instructions;
+    await axios.post(`${payroll.bank.url}/sandbox/instructions/${paid.bankInstructionId}/release`);
+    await eventually(async () => (await timesPaid()).length === 2, 20_000);
+    const { getInstruction } = BankGateway.prototype;
+    jest.spyOn(BankGateway.prototype, 'getInstruction').mockImplementation(async function (
+      this: BankGateway,
+      id,
+      ...read
+    ) {
+      if (id === resting.bankInstructionId) throw new NotFound(404, { raw: '' });
+      return getInstruction.call(this, id, ...read);
+    });
+    await restoring.restore();
+    expect(await restoring.answered()).toContain("takes the bank's written word");
+    expect(await restoring.resume(EVIDENCE)).toBe('RESUMED');
+    expect((await payroll.run(run.id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
+    return run.id;
+  }
+  const stop = (id: string) =>
+    payroll.as('operator').post(payroll.path(`/pay-runs/${id}/stop`), { reason: 'the bank is asked' });
+  const resume = (id: string) =>
+    payroll.as('approver').post(payroll.path(`/pay-runs/${id}/resume`), { reason: 'letter 4711' });
+
+  it('is resumed once it is cancelled and the one is decided, which ends the doubt, and pays nobody again', async () => {
+    const id = await unclear();
+    const cancellation = { reason: 'the bank paid the others by hand' };
+    await payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/cancellation`), cancellation);
+    await payroll.until(id, ['CANCELLED'], 20_000);
+    const asked = await payroll.askedAbout(id, 'UNRECORDED_SUBMIT');
+    expect((await stop(id)).status).toBe(200);
+    expect((await resume(id)).data.code).toBe('WAS_SUBMITTED');
+    expect((await decide(asked, EVIDENCE)).status).toBe(200);
+    expect((await report(id)).openDoubts).toEqual(['UNRECORDED_SUBMIT']);
+    expect((await resume(id)).status).toBe(200);
+    expect(await report(id)).toMatchObject({ explained: true, openDoubts: [], acknowledged: [executed] });
+    const again = await payroll.upload(payFile(payRows(1)));
+    expect(JSON.stringify(again.data)).toMatch(/EMPLOYEE_MAY_BE_PAID|EMPLOYEE_NOT_REPAYABLE/);
     expect(await timesPaid()).toEqual([1, 1]);
   });
 });

@@ -1,5 +1,7 @@
 import axios from 'axios';
+import { BankUnreachable } from '../../src/bank/errors';
 import type { Variants } from '../../src/bank-sandbox/variants';
+import { RestoreAdoption } from '../../src/submission/restore-adoption';
 import { payFile, payRows } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
 import { Restoring } from '../support/restoring';
@@ -106,6 +108,24 @@ describe('a restored database, at a bank that always answers one read otherwise 
     },
   );
 
+  it('names all that was taken back, also where the bank stopped answering in between', async () => {
+    const id = await forgotten();
+    const { adopt } = RestoreAdoption.prototype;
+    const adopting = jest.spyOn(RestoreAdoption.prototype, 'adopt');
+    adopting.mockImplementation(async function (this: RestoreAdoption, ...asked) {
+      if (adopting.mock.calls.length === 2) throw new BankUnreachable('ECONNRESET', true);
+      return adopt.apply(this, asked);
+    });
+    await restoring.restore();
+    const told = await restoring.answered();
+    adopting.mockRestore();
+    expect(told).toContain('taken back into the record, to be followed: 2 with 4 payments');
+    expect((await asked('RESTORED'))[0]).toMatchObject({ payments: 4 });
+    expect(await restoring.resume()).toBe('RESUMED');
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+  });
+
   it('takes back what was forgotten where the answer was odd only for a moment', async () => {
     const id = await forgotten();
     await payroll.stopServices();
@@ -118,6 +138,72 @@ describe('a restored database, at a bank that always answers one read otherwise 
     await payroll.until(id, ['SETTLED'], 20_000);
     expect(await timesPaid()).toEqual([1, 1, 1, 1]);
   });
+});
+
+describe('a restored run that is being submitted, at a bank that shows the status of what was submitted and no payment of it', () => {
+  /** It is settled since the backup, and its cut-off has passed when the bank is read. */
+  async function late(): Promise<string> {
+    await payroll.stopPastTheGate();
+    const date = payroll.executionDate();
+    const id = await payroll.paid(payFile(payRows(2)), { executionDate: date });
+    await payroll.until(id, ['SUBMITTING'], 20_000);
+    await restoring.backUp();
+    await payroll.letRunsGoOn();
+    await payroll.until(id, ['SETTLED'], 20_000);
+    for (const read of [
+      'listInstructionPaymentTransactions',
+      'listPaymentTransactions',
+      'getPaymentTransaction',
+    ])
+      await lasting(read, '403');
+    await restoring.restore();
+    expect(await restoring.answered()).toContain('the bank does not let it be read');
+    payroll.clock.set(new Date(`${date}T23:59:30Z`));
+    await restoring.change('UPDATE lease SET wake_at = now()');
+    return id;
+  }
+
+  it('is asked about once when its cut-off passes before people decide, and stops nobody else', async () => {
+    await start();
+    const id = await late();
+    await new Promise((resolve) => setTimeout(resolve, 8_000));
+    expect(await asked('INVARIANT_BREACH')).toEqual([]);
+    expect(await asked('UNRECORDED_SUBMIT')).toHaveLength(1);
+    await goOn();
+    const { code, detail } = (await stopOrResume(id, 'approver', 'resume')).data;
+    expect([code, detail]).toEqual(['WAS_SUBMITTED', expect.stringContaining('released at the cut-off')]);
+    expect(detail).not.toContain('cancel it');
+    const path = await payroll.askedAbout(id, 'UNRECORDED_SUBMIT');
+    const said = { action: 'EXECUTED', reason: 'the bank and we have compared our lists' };
+    expect((await payroll.decide(path, { ...said, evidence: EVIDENCE })).status).toBe(200);
+    await payroll.until(id, ['FAILED'], 30_000);
+    expect(await asked('UNRECORDED_SUBMIT')).toEqual([]);
+    expect(await asked('INVARIANT_BREACH')).toEqual([]);
+    expect(await timesPaid()).toEqual([1, 1]);
+  });
+
+  it.each(['a restored database', 'somebody else'])(
+    'is decided once where it was asked about before the backup too: what is said is said of %s',
+    async (who) => {
+      await start();
+      const id = await late();
+      await restoring.change(
+        `INSERT INTO attention (employer_id, id, kind, subject_id, pay_run_id, instruction_id, happened, certain, ask_bank)
+         SELECT employer_id, gen_random_uuid(), 'UNRECORDED_SUBMIT', id, pay_run_id, id, 'somebody else submitted it',
+           'it is not paid again', 'was it you?' FROM instruction`,
+      );
+      await goOn();
+      const both = await asked('UNRECORDED_SUBMIT');
+      expect(both).toHaveLength(2);
+      const { id: one } = both.find(({ happened }) => happened.toLowerCase().includes(who))!;
+      const said = { action: 'EXECUTED', reason: 'the bank and we have compared our lists' };
+      const path = payroll.path(`/attention/${one}`);
+      expect((await payroll.decide(path, { ...said, evidence: EVIDENCE })).status).toBe(200);
+      expect(await asked('UNRECORDED_SUBMIT')).toEqual([]);
+      await payroll.until(id, ['FAILED'], 30_000);
+      expect(await timesPaid()).toEqual([1, 1]);
+    },
+  );
 });
 
 describe('a restored database that knows of no instruction yet, at a bank whose pages count from 0', () => {

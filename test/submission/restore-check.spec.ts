@@ -10,15 +10,23 @@ import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
 import { connected, execute, isWaitedFor, select } from '../support/database';
 import { eventually } from '../support/eventually';
 
-const WAITING = { bank_instruction_id: 'b1', instruction_id: 'i1', pay_run_id: 'r1', reference: null };
+const WAITING = {
+  bank_instruction_id: 'b1',
+  instruction_id: 'i1',
+  pay_run_id: 'r1',
+  reference: null,
+  revision: '1',
+};
 
 describe('a forgotten submit that was not taken over', () => {
   /** A check of an employer one of whose submits waits to be taken over. */
-  const checkOf = (adopt: jest.Mock) => {
+  const checkOf = (adopt: jest.Mock, waiting = [WAITING], asked: string[] = []) => {
     const tx = {
       employerId: 'e1',
-      query: (sql: string) =>
-        Promise.resolve(sql.includes('f.restore_id IS NOT NULL') ? [{ ...WAITING, revision: '1' }] : []),
+      query: (sql: string) => {
+        asked.push(sql);
+        return Promise.resolve(sql.includes('f.restore_id IS NOT NULL') ? waiting : []);
+      },
     } as unknown as EmployerTransaction;
     const database = {
       inEmployer: (_employerId: string, work: (tx: EmployerTransaction) => unknown) => work(tx),
@@ -35,6 +43,18 @@ describe('a forgotten submit that was not taken over', () => {
     );
     await expect(check.adoptWaiting('e1')).resolves.toBeUndefined();
     await expect(checkOf(jest.fn().mockRejectedValue(broken)).adoptWaiting('e1')).rejects.toBe(broken);
+  });
+
+  it('keeps no other from being taken over, or asked about, where the bank fails to show it for now', async () => {
+    const asked: string[] = [];
+    const adopt = jest
+      .fn()
+      .mockRejectedValueOnce(new BankError(500, { raw: '' }))
+      .mockResolvedValue(undefined);
+    const check = checkOf(adopt, [WAITING, { ...WAITING, bank_instruction_id: 'b2' }], asked);
+    await expect(check.adoptWaiting('e1')).rejects.toBeInstanceOf(BankError);
+    expect(adopt).toHaveBeenCalledTimes(2);
+    expect(asked).toContainEqual(expect.stringContaining('SELECT DISTINCT r.id FROM forgotten_instruction'));
   });
 
   it('is looked at again after a while though its run has not moved: the bank may not have been done with it', async () => {
@@ -87,6 +107,18 @@ describe('after a restore', () => {
     );
   };
 
+  const unclear: Finding = {
+    bankInstructionId: 'bank-1-1',
+    instructionId: ours.instruction[0],
+    payRunId: ours.run,
+    reference: undefined,
+    status: 'INITIATED',
+    submitted: false,
+    isUnclear: true,
+    payments: 1,
+    refusal: undefined,
+  };
+
   it('runs whose approvals lapse and runs that are stopped are waited for in one order', async () => {
     const { superuserUrl } = office.server;
     await execute(
@@ -98,17 +130,6 @@ describe('after a restore', () => {
          'approved_at', '2019-01-01'))).*
        FROM approval a WHERE id = '${ours.approval}'`,
     );
-    const unclear: Finding = {
-      bankInstructionId: 'bank-1-1',
-      instructionId: ours.instruction[0],
-      payRunId: ours.run,
-      reference: undefined,
-      status: 'INITIATED',
-      submitted: false,
-      isUnclear: true,
-      payments: 1,
-      refusal: undefined,
-    };
     expect(ours.run < ours.spareRun).toBe(true);
     await connected(superuserUrl, async (submitter) => {
       await submitter.query(`BEGIN; SELECT FROM pay_run WHERE id = '${ours.run}' FOR SHARE`);
@@ -151,6 +172,21 @@ describe('after a restore', () => {
     );
     expect(asked!.happened).toContain(showId('run', ours.run));
     expect(asked!.happened).not.toContain(showId('run', ours.spareRun));
+  });
+
+  it('of a run that was cancelled, and of which something may be submitted, it is not said that it is not cancelled', async () => {
+    const { superuserUrl } = office.server;
+    await execute(
+      superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE restore_check SET passed_at = NULL; UPDATE pay_run SET status = 'CANCELLED' WHERE id = '${ours.run}'`,
+    );
+    await reconcile(30, [unclear]);
+    const [asked] = await select(
+      superuserUrl,
+      `SELECT happened FROM attention WHERE kind = 'RESTORED' AND resolved_at IS NULL`,
+    );
+    expect(asked!.happened).toContain('its run can be neither approved nor cancelled any more');
   });
 
   it.each([

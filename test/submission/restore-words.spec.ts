@@ -31,5 +31,5 @@ it('of a run that is past its approval it is not said that it goes on no more: i
   };
   const said = told(0, [unclear]);
   expect(said).not.toContain('goes on no more');
-  expect(said).toContain('its run is neither approved nor cancelled any more, and where it is stopped');
+  expect(said).toContain('its run can be neither approved nor cancelled any more, and where it is stopped');
 });

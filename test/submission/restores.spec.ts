@@ -19,14 +19,14 @@ function restoresOf(
   database: Record<string, unknown>,
   check: () => Promise<boolean | null>,
   clock = new SetClock(NOW),
-  sweep: Record<string, unknown> = {},
+  { sweep = {}, owners = {}, check: ofEmployer = {} }: Record<string, Record<string, unknown>> = {},
 ): Restores {
   return new Restores(
     database as unknown as Database,
     { check } as unknown as RestoreGuard,
     sweep as unknown as RestoreSweep,
-    {} as RestoreOwners,
-    {} as RestoreCheck,
+    owners as unknown as RestoreOwners,
+    ofEmployer as unknown as RestoreCheck,
     clock,
     { registry: new Registry() } as unknown as Metrics,
     {} as Config,
@@ -46,7 +46,7 @@ it('tries a bank again that could not be read after a restore, though the clock 
   };
   const passed = jest.spyOn(performance, 'now').mockReturnValue(1_000_000);
   const clock = new SetClock(NOW);
-  const restores = restoresOf(fake, () => Promise.resolve(true), clock, { since });
+  const restores = restoresOf(fake, () => Promise.resolve(true), clock, { sweep: { since } });
   await restores.tick();
   clock.set('2026-03-10T09:00:00Z');
   passed.mockReturnValue(1_004_999);
@@ -65,9 +65,31 @@ it('fails with the first error where why it failed cannot be kept either', async
     inEmployer,
   };
   const since = () => Promise.reject(new Error('the first'));
-  const restores = restoresOf(fake, () => Promise.resolve(true), new SetClock(NOW), { since });
+  const restores = restoresOf(fake, () => Promise.resolve(true), new SetClock(NOW), { sweep: { since } });
   await expect(restores.tick()).rejects.toThrow('the first');
   expect(inEmployer).toHaveBeenCalledTimes(2);
+});
+
+it('takes over of one employer what waits for that, though the bank cannot be read for another', async () => {
+  const pending = { id: '1', dataUntil: new Date(NOW), noticedAt: new Date(NOW), employerIds: ['7'] };
+  const fake = {
+    outsideEmployers: (work: unknown) => Promise.resolve(work === untoldRestores ? [] : [pending]),
+    inEmployer: () => Promise.resolve(false),
+    asWorker: () => Promise.resolve([{ id: '8' }]),
+  };
+  const nothing = { readable: true, unknown: [], moved: [], unidentified: [], unread: 0 };
+  const adoptWaiting = jest.fn().mockResolvedValue(undefined);
+  const reconcile = jest.fn().mockRejectedValue(new BankUnreachable('a test', false));
+  const restores = restoresOf(fake, () => Promise.resolve(true), new SetClock(NOW), {
+    sweep: { since: () => Promise.resolve(nothing) },
+    owners: {
+      of: () => Promise.resolve({ byEmployer: new Map(), ownerless: [] }),
+      keepForgotten: () => Promise.resolve(),
+    },
+    check: { reconcile, adoptWaiting },
+  });
+  await restores.tick();
+  expect([reconcile.mock.calls.length, adoptWaiting.mock.calls]).toEqual([1, [['8']]]);
 });
 
 it('tells what was noticed also where its witness cannot be written', async () => {
