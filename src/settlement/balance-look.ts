@@ -13,6 +13,7 @@ import { Claim, fence } from '../database/leases';
 import { words } from '../database/words';
 import { lackOf, lacksDeclared, PaidByInstruction, paidAgain } from '../domain/balance';
 import { NEVER_DEBITED } from '../domain/bank-status';
+import { DAY_MS } from '../domain/durations';
 import { INSTRUCTION_UNDER_WAY } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
 import { Attention } from '../pay-run/attention.entity';
@@ -39,7 +40,10 @@ export class BalanceLook {
     private readonly lateness: Lateness,
     private readonly clock: Clock,
     @Inject(CONFIG)
-    private readonly config: Pick<Config, 'SUBMIT_DOUBT_MS' | 'BANK_LAG_BOUND_MS' | 'BANK_TIMEOUT_MS'>,
+    private readonly config: Pick<
+      Config,
+      'SUBMIT_DOUBT_MS' | 'BANK_LAG_BOUND_MS' | 'BANK_TIMEOUT_MS' | 'WATCH_DAYS'
+    >,
   ) {}
 
   /**
@@ -58,7 +62,8 @@ export class BalanceLook {
     const shownFrom = this.shownFrom(run.balanceAskedAt, balanceReadAt);
     const { againMs } = watchOf(this.config);
     const shownMs = { asked: this.config.BANK_LAG_BOUND_MS, read: shownWithinMs(this.config) };
-    const comparison = { ...followed, shownFrom, shownMs, againMs };
+    const watchedFrom = new Date(this.clock.now().getTime() - this.config.WATCH_DAYS * DAY_MS);
+    const comparison = { ...followed, shownFrom, shownMs, againMs, watchedFrom };
     const since = await this.database.inEmployer(claim.employerId, (tx) => takenSince(tx, comparison));
     if (since === undefined) return false;
     const { paid, isKnown } = since;
@@ -120,10 +125,14 @@ export class BalanceLook {
     return new Date(askedAt.getTime() - this.config.BANK_LAG_BOUND_MS);
   }
 
-  /** Two banking days after its date, and after the last payment ended whose money may come back. */
+  /**
+   * Two banking days after the last payment ended whose money may come back, whatever its date was; after the date of the
+   * run where there is none, and only what people declared not executed may have been taken.
+   */
   private shouldBeBack(run: PayRun, paid: readonly TakenByInstruction[]): boolean {
-    const isBack = (one: TakenByInstruction) => this.lateness.isReturnOverdue(one.lastEndAt);
-    return this.lateness.isOverdue(run) && paid.filter(mayGiveBack).every(isBack);
+    const giving = paid.filter(mayGiveBack);
+    if (giving.length === 0) return this.lateness.isOverdue(run);
+    return giving.every((one) => this.lateness.isReturnOverdue(one.lastEndAt));
   }
 
   /** Whether another employer has paid from the account since: nobody who compares for this one may know what. */
@@ -157,7 +166,7 @@ function mayGiveBack({ unpaidMinor, returnedMinor, unpaidChargesMinor }: TakenBy
 
 /**
  * Whether what an account lacks is a question of the run: not where only others have payments whose money may not have come
- * back, and one of these is yet to ask and can compare, or told of as much. One that began later does not see what was lost
+ * back, and one of these can still compare and has not asked, or told of as much. One that began later does not see what was lost
  * before.
  */
 function asksItself(run: PayRun, paid: readonly TakenByInstruction[], lackMinor: bigint): boolean {
@@ -186,7 +195,7 @@ function tellOfNotComeBack(tx: EmployerTransaction, run: PayRun, lackMinor: bigi
     subjectId: run.id,
     payRunId: run.id,
     happened:
-      'Two banking days after the execution date, and after its last payment ended, its account still lacks more than was ' +
+      'Two banking days after its payments ended, or should have, its account still lacks more than was ' +
       'paid from it: money of payments that ended unpaid, or that the bank shows as returned, has not come back, the bank ' +
       'has executed a submit twice, or one that people declared not executed, or something else was taken from the account.',
     certain: 'Each payment was sent once, and nothing is stopped. The balance alone cannot tell these apart.',
@@ -231,6 +240,8 @@ interface Comparison extends Followed {
   shownMs: { asked: number; read: number };
   /** As in `Watch`. */
   againMs: number;
+  /** What ended before that is not watched any more. */
+  watchedFrom: Date;
 }
 
 interface TakenByInstruction extends PaidByInstruction {
@@ -240,7 +251,10 @@ interface TakenByInstruction extends PaidByInstruction {
   lastEndAt: Date;
   /** Whether the balance is looked at over its run, too. */
   isLookedAt: boolean;
-  /** Whether nothing else was under way when that of its run was read: no look over it compares where something was. */
+  /**
+   * Whether a look over its run may compare: not where something else was under way when the balance of that was read, while
+   * some of it is to be submitted yet, nor once it is not watched any more.
+   */
   canCompare: boolean;
   /** The most that its run was asked about as lacking; undefined where it was not. */
   toldMinor: bigint | undefined;
@@ -280,7 +294,7 @@ async function lastDeclared(
  */
 async function takenSince(
   tx: EmployerTransaction,
-  { instruction, run, account, shownFrom, shownMs, againMs }: Comparison,
+  { instruction, run, account, shownFrom, shownMs, againMs, watchedFrom }: Comparison,
 ): Promise<Taken | undefined> {
   const [beside] = await tx.query(
     `SELECT FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id ${WITH_SUBMITS}
@@ -329,12 +343,13 @@ async function takenSince(
          AND (r.id = $3 OR ${SENT_AT} >= $4
            OR o.status = 'VOID' AND greatest(s.attempted_at, r.execution_date) >= $4 - interval '${MAY_STILL_EXECUTE_DAYS} days')),
      comparing AS MATERIALIZED (
-       SELECT c.pay_run_id FROM (SELECT DISTINCT pay_run_id, shown_from, balance_read_at FROM took) c
+       SELECT c.pay_run_id FROM (SELECT pay_run_id, shown_from, balance_read_at FROM took
+         GROUP BY pay_run_id, shown_from, balance_read_at HAVING max(ended_at) >= $9) c
        WHERE NOT EXISTS (
          SELECT FROM pay_run r
          JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id ${WITH_SUBMITS}
-         WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND r.id <> c.pay_run_id
-           AND ${wasUnderWay('c.shown_from', 'c.balance_read_at')}))
+         WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND CASE WHEN r.id = c.pay_run_id
+           THEN o.status = 'VERIFIED' ELSE ${wasUnderWay('c.shown_from', 'c.balance_read_at')} END))
      SELECT b.instruction_id AS id, (SELECT bool_and(is_known) FROM took) AS is_known,
        (SELECT pay_run_id FROM took WHERE took.id = b.instruction_id),
        (SELECT is_void FROM took WHERE took.id = b.instruction_id),
@@ -358,7 +373,7 @@ async function takenSince(
      GROUP BY b.instruction_id ORDER BY b.instruction_id`,
     [
       ...[tx.employerId, account.bankAccountId, run.id, run.balanceReadAt, NEVER_DEBITED, againMs],
-      ...[shownMs.asked, shownMs.read],
+      ...[shownMs.asked, shownMs.read, watchedFrom],
     ],
   );
   const paid = rows.map((row) => ({

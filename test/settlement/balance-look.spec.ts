@@ -110,6 +110,7 @@ async function look(
     SUBMIT_DOUBT_MS: 0,
     BANK_LAG_BOUND_MS: lagMs,
     BANK_TIMEOUT_MS: timeoutMs,
+    WATCH_DAYS: 30,
   });
   expect(await looks.at(claim, followed)).toBe(false);
 }
@@ -950,6 +951,41 @@ describe('a run that was paid, while a payment of the run after it from its acco
     await sql(`UPDATE payment SET returned_at = now() WHERE pay_run_id = '${runIds[0]}' AND row_no = 2`);
     await look(FIRST + SECOND);
     expect(await askedOf()).toEqual([['TOTALS_UNSEEN', 0]]);
+  });
+
+  describe('and the other is not looked at, or not yet,', () => {
+    const dated = (date: string) =>
+      sql(`UPDATE pay_run SET execution_date = ${date} WHERE id = '${runIds[1]}'`);
+    const lookOverBoth = async () => {
+      await look(SECOND + UNPAID, undefined, 1);
+      const found = [await askedOf()];
+      await look(FIRST + SECOND + UNPAID);
+      return [...found, await askedOf()];
+    };
+
+    it('is not asked about where the date of the other is far off: that is, since its payments have ended', async () => {
+      await dated('current_date + 60');
+      const found = await lookOverBoth();
+      await dated('current_date');
+      expect(found).toEqual([[['TOTALS_UNSEEN', 1]], [['TOTALS_UNSEEN', 1]]]);
+    });
+
+    it('is asked about while an instruction of the other is still to be submitted', async () => {
+      await sql(`
+        INSERT INTO instruction
+          SELECT (jsonb_populate_record(i, jsonb_build_object('id', gen_random_uuid(), 'status', 'VERIFIED',
+            'planned_instruction_id', gen_random_uuid(), 'bank_instruction_id', NULL, 'submitted_at', NULL, 'closed_at', NULL, 'outcome', NULL))).*
+          FROM instruction i WHERE pay_run_id = '${runIds[1]}'`);
+      const found = await lookOverBoth();
+      await sql(`DELETE FROM instruction WHERE status = 'VERIFIED'`);
+      expect(found).toEqual([[], [['TOTALS_UNSEEN', 0]]]);
+    });
+
+    it('is asked about once the other is watched no longer', async () => {
+      payroll.clock.offsetMs = 31 * DAY_MS;
+      await look(FIRST + SECOND + UNPAID);
+      expect(await askedOf()).toEqual([['TOTALS_UNSEEN', 0]]);
+    });
   });
 });
 
