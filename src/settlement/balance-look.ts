@@ -225,7 +225,7 @@ const UNDER_WAY = words(INSTRUCTION_UNDER_WAY);
 const WITH_SUBMITS = `LEFT JOIN submit_attempt s ON s.employer_id = o.employer_id
   AND s.planned_instruction_id = o.planned_instruction_id AND s.outcome IS DISTINCT FROM 'PROVEN_UNSENT'`;
 
-/** When that was sent: the bank may have executed it at once, though a later read, or people, found that out. */
+/** When that was sent, by the clock of `balance_read_at`, too: the bank may have executed it at once, though a later read, or people, found that out. */
 const SENT_AT = `coalesce(s.attempted_at, o.submitted_at)`;
 
 /** In SQL, whether an instruction `o` that has ended was at the bank at an instant that a balance may show. */

@@ -40,9 +40,11 @@ const asked = async () =>
 /**
  * Runs of two payments each, all settled, of which nothing looks at the balance in the time of a test.
  * @param moreMinor what each payment of a run is more than one of the run before
+ * @param aheadMs how far the services' clocks are ahead of the database's
  */
-async function settled(runs: number, rowsPerInstruction: number, moreMinor = 0n): Promise<void> {
+async function settled(runs: number, rowsPerInstruction: number, moreMinor = 0n, aheadMs = 0): Promise<void> {
   payroll = await Payroll.start({ rowsPerInstruction, settings: { SUBMIT_DOUBT_MS: '3600000' } });
+  payroll.clock.offsetMs = aheadMs;
   runIds.length = 0;
   for (let n = 0; n < runs; n += 1) {
     const amount = formatMinor(AMOUNT_MINOR + BigInt(n) * moreMinor);
@@ -781,6 +783,23 @@ describe('a run whose account has lost as much again as another took, which was 
     expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
   });
 });
+
+describe.each([
+  ['ahead of', 60_000, 0, 3n],
+  ['behind', -60_000, 1, 2n],
+] as const)(
+  'a run that was executed twice, and submitted by a service whose clock is %s that of the database,',
+  (_where, aheadMs, nth, times) => {
+    beforeAll(() => settled(2, 10, 0n, aheadMs));
+    afterAll(close);
+
+    it('is asked about where another was paid from its account soon before, or after', async () => {
+      payroll.clock.offsetMs = DAY_MS + aheadMs;
+      await look(times * 2n * AMOUNT_MINOR, undefined, nth);
+      expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
+    });
+  },
+);
 
 describe('a run that was executed twice, whose account is looked at soon after another of as much ended', () => {
   const PAID = 2n * AMOUNT_MINOR;
