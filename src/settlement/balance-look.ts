@@ -96,11 +96,12 @@ export class BalanceLook {
       // What another run was submitted for while the bank was asked may be in its answer.
       const unchanged = isDeepStrictEqual((await takenSince(tx, comparison))?.paid, paid);
       if (now.balanceBeforeMinor === null || !unchanged) return;
-      if (mayComeBack) return tellOfNotComeBack(tx, run, lackMinor);
+      if (mayComeBack) return tellOfNotComeBack(tx, now, lackMinor);
       // Other traffic of the account says nothing of what people were asked about.
       if (again.length === 0 && !isEven && (await isAsked(tx, run))) return;
       if (isLast || isEven) await clear(tx, ['TOTALS_UNSEEN'], run.id, TOLD);
       if (isLast) await lookNoMore(tx, run);
+      else if (isEven) await foundEven(tx, run);
       await accountLostAgain(tx, again);
     });
     return false;
@@ -188,6 +189,14 @@ async function lookNoMore(tx: EmployerTransaction, run: PayRun): Promise<void> {
   );
 }
 
+/** What was decided before of a lack is another question from now on; decisions bear the time of the database. */
+async function foundEven(tx: EmployerTransaction, run: PayRun): Promise<void> {
+  await tx.query(
+    `UPDATE pay_run SET balance_even_at = clock_timestamp() WHERE employer_id = $1 AND id = $2`,
+    [tx.employerId, run.id],
+  );
+}
+
 /** The account stays short of what payments may have taken that should be back, for longer than it takes to give it back. */
 function tellOfNotComeBack(tx: EmployerTransaction, run: PayRun, lackMinor: bigint): Promise<void> {
   return raiseUndecided(tx, {
@@ -203,6 +212,7 @@ function tellOfNotComeBack(tx: EmployerTransaction, run: PayRun, lackMinor: bigi
       'Did the money of our payments that ended unpaid or were returned come back to the account, all of it, was any customer instruction of ours executed twice, or one that you said was not executed, and what else was booked since?',
     amountMinor: lackMinor,
     lackingMinor: lackMinor,
+    since: run.balanceEvenAt,
   });
 }
 

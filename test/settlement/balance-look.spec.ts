@@ -518,6 +518,20 @@ describe('a run none of whose submits was executed, as people declared', () => {
       ]);
     });
 
+    it('is asked about again where as much was acknowledged, came back, and is taken once more', async () => {
+      await sent(`now() + interval '14 days'`);
+      await look(TOTAL);
+      await decided('ACKNOWLEDGE');
+      const found = [];
+      for (const lost of [TOTAL, 0n, TOTAL]) {
+        await look(lost);
+        found.push(await asked());
+      }
+      await decided('ACKNOWLEDGE');
+      await look(TOTAL);
+      expect([...found, await asked()]).toEqual([[], [], ['TOTALS_UNSEEN'], []]);
+    });
+
     it('is looked at until a week after its date where it was sent long before', async () => {
       const date = new Date(Date.now() + 14 * DAY_MS);
       // From a Monday on, two banking days pass within five days, whatever is closed.
