@@ -297,32 +297,35 @@ async function lastDeclared(
 }
 
 /**
- * What each instruction of a run, and of the runs submitted since its balance was read, took from the account at the bank,
- * which may have been detached and attached again; and each that was declared not executed, and sent or dated within a
- * week before or later: the bank may have executed it after the balance was read. Undefined while one of them is open, or
- * another one of the run ended later; and where one was under way at the instant that the balance may show.
+ * Whether one of the run of an ended instruction is open, or ended later, or another was under way at the instant that the
+ * balance of the run may show, or is.
  */
-async function takenSince(
+async function isUnderWayBeside(
   tx: EmployerTransaction,
-  { instruction, run, account, shownFrom, shownMs, againMs, watchedFrom }: Comparison,
-): Promise<Taken | undefined> {
-  const [beside] = await tx.query(
+  { instruction, run, account, shownFrom }: Comparison,
+): Promise<boolean> {
+  const beside = await tx.query(
     `SELECT FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id ${WITH_SUBMITS}
      WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND CASE WHEN r.id = $3
          THEN o.status IN ('VERIFIED', ${UNDER_WAY}) OR (o.closed_at, o.id) > (coalesce($4::timestamptz, '-infinity'), $5)
          ELSE o.status IN (${UNDER_WAY}) OR ${wasUnderWay('$7', '$6')} END
      LIMIT 1`,
     [
-      tx.employerId,
-      account.bankAccountId,
-      run.id,
-      instruction.closedAt,
-      instruction.id,
-      run.balanceReadAt,
-      shownFrom,
+      ...[tx.employerId, account.bankAccountId, run.id, instruction.closedAt, instruction.id],
+      ...[run.balanceReadAt, shownFrom],
     ],
   );
-  if (beside) return undefined;
+  return beside.length > 0;
+}
+
+/**
+ * What each instruction of a run, and of the runs submitted since its balance was read, took from the account at the bank,
+ * which may have been detached and attached again; and each that was declared not executed, and sent or dated within a
+ * week before or later: the bank may have executed it after the balance was read. Undefined where `isUnderWayBeside`.
+ */
+async function takenSince(tx: EmployerTransaction, comparison: Comparison): Promise<Taken | undefined> {
+  if (await isUnderWayBeside(tx, comparison)) return undefined;
+  const { run, account, shownMs, againMs, watchedFrom } = comparison;
   const rows = await queryByHash<
     Record<
       `${'amount' | 'charges' | 'returned' | 'unpaid' | 'unpaid_charges' | 'all'}_minor` | 'id',
@@ -360,27 +363,27 @@ async function takenSince(
          JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id ${WITH_SUBMITS}
          WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND CASE WHEN r.id = c.pay_run_id
            THEN o.status = 'VERIFIED' ELSE ${wasUnderWay('c.shown_from', 'c.balance_read_at')} END))
-     SELECT b.instruction_id AS id, (SELECT bool_and(is_known) FROM took) AS is_known,
-       (SELECT pay_run_id FROM took WHERE took.id = b.instruction_id),
-       (SELECT is_void FROM took WHERE took.id = b.instruction_id),
-       (SELECT is_looked_at FROM took WHERE took.id = b.instruction_id),
-       EXISTS (SELECT FROM took JOIN comparing c USING (pay_run_id) WHERE took.id = b.instruction_id) AS can_compare,
-       (SELECT max(a.lacking_minor) FROM took JOIN attention a ON a.employer_id = $1 AND a.subject_id = took.pay_run_id
-          AND a.kind = 'TOTALS_UNSEEN' WHERE took.id = b.instruction_id) AS told_minor,
-       greatest((SELECT ended_at FROM took WHERE took.id = b.instruction_id), max(p.returned_at)) AS last_end_at,
-       count(*) FILTER (WHERE p.status = 'SETTLED')::int AS payments,
-       coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS amount_minor,
-       coalesce(sum(p.charges_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS charges_minor,
-       coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED' AND p.returned_at IS NOT NULL), 0)
-         AS returned_minor,
-       coalesce(sum(p.amount_minor) FILTER (WHERE p.status <> 'SETTLED'
-         AND (b.bank_status = ANY ($5)) IS NOT TRUE), 0) AS unpaid_minor,
-       coalesce(sum(p.charges_minor) FILTER (WHERE p.status <> 'SETTLED'), 0) AS unpaid_charges_minor,
-       sum(p.amount_minor) AS all_minor
-     FROM bank_payment b JOIN payment p ON p.employer_id = $1 AND p.id = b.payment_id
-       AND p.pay_run_id = ANY (ARRAY(SELECT pay_run_id FROM took))
-     WHERE b.employer_id = $1 AND b.instruction_id = ANY (ARRAY(SELECT id FROM took))
-     GROUP BY b.instruction_id ORDER BY b.instruction_id`,
+     SELECT t.id, t.pay_run_id, t.is_void, t.is_looked_at, (SELECT bool_and(is_known) FROM took) AS is_known,
+       t.pay_run_id IN (SELECT pay_run_id FROM comparing) AS can_compare,
+       (SELECT max(a.lacking_minor) FROM attention a WHERE a.employer_id = $1 AND a.subject_id = t.pay_run_id
+          AND a.kind = 'TOTALS_UNSEEN') AS told_minor,
+       greatest(t.ended_at, s.returned_at) AS last_end_at, s.*
+     FROM (
+       SELECT b.instruction_id, max(p.returned_at) AS returned_at,
+         count(*) FILTER (WHERE p.status = 'SETTLED')::int AS payments,
+         coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS amount_minor,
+         coalesce(sum(p.charges_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS charges_minor,
+         coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED' AND p.returned_at IS NOT NULL), 0)
+           AS returned_minor,
+         coalesce(sum(p.amount_minor) FILTER (WHERE p.status <> 'SETTLED'
+           AND (b.bank_status = ANY ($5)) IS NOT TRUE), 0) AS unpaid_minor,
+         coalesce(sum(p.charges_minor) FILTER (WHERE p.status <> 'SETTLED'), 0) AS unpaid_charges_minor,
+         sum(p.amount_minor) AS all_minor
+       FROM bank_payment b JOIN payment p ON p.employer_id = $1 AND p.id = b.payment_id
+         AND p.pay_run_id = ANY (ARRAY(SELECT pay_run_id FROM took))
+       WHERE b.employer_id = $1 AND b.instruction_id = ANY (ARRAY(SELECT id FROM took))
+       GROUP BY b.instruction_id) s
+     JOIN took t ON t.id = s.instruction_id ORDER BY t.id`,
     [
       ...[tx.employerId, account.bankAccountId, run.id, run.balanceReadAt, NEVER_DEBITED, againMs],
       ...[shownMs.asked, shownMs.read, watchedFrom],
