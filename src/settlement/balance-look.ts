@@ -225,6 +225,31 @@ async function isAsked({ employerId, manager }: EmployerTransaction, run: PayRun
   });
 }
 
+/**
+ * Whether the balance over the run of what ended may still be compared once that is watched no more: another instruction,
+ * sent from the account while it was, has kept it from that, or is watched itself.
+ * @param days for how long each is watched after its end
+ */
+export async function mayCompareYet(
+  tx: EmployerTransaction,
+  { instruction, run, account }: Followed,
+  endedAt: Date,
+  now: Date,
+  days: number,
+): Promise<boolean> {
+  if (instruction.status !== 'CLOSED' && instruction.status !== 'VOID') return false;
+  const others = await tx.query(
+    `SELECT FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id ${WITH_SUBMITS}
+     WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND r.id <> $3
+       AND EXISTS (SELECT FROM pay_run own WHERE own.employer_id = $1 AND own.id = $3 AND own.balance_before_minor IS NOT NULL)
+       AND ${SENT_AT} < $4::timestamptz + make_interval(days => $6)
+       AND (o.status IN (${UNDER_WAY}) OR o.closed_at > $5::timestamptz - make_interval(days => $6))
+     LIMIT 1`,
+    [tx.employerId, account.bankAccountId, run.id, endedAt, now, days],
+  );
+  return others.length > 0;
+}
+
 /** Whether a run `r` is paid from the account at the bank. */
 const FROM_ACCOUNT = `r.account_id = ANY (ARRAY(
   SELECT a.id FROM employer_account a WHERE a.employer_id = $1 AND a.bank_account_id = $2))`;
