@@ -32,6 +32,8 @@ export class PayRun {
   /** Null also of a run whose balance was read before this was kept. */
   @Column('timestamptz', { nullable: true }) balanceAskedAt!: Date | null;
   @Column('timestamptz', { nullable: true }) balanceReadAt!: Date | null;
+  /** When it was last found to lack nothing, while it is still compared. */
+  @Column('timestamptz', { nullable: true }) balanceEvenAt!: Date | null;
   @Column('bigint', { transformer: bigintColumn }) revision!: bigint;
   @Column('uuid') createdBy!: string;
   @Column('timestamptz') createdAt!: Date;

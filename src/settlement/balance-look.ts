@@ -12,6 +12,7 @@ import { Claim, fence } from '../database/leases';
 import { words } from '../database/words';
 import { lackOf, lacksDeclared, PaidByInstruction, paidAgain } from '../domain/balance';
 import { NEVER_DEBITED } from '../domain/bank-status';
+import { DAY_MS } from '../domain/durations';
 import { INSTRUCTION_UNDER_WAY } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
 import { clear, openAbout, raiseUndecided } from '../pay-run/attention.store';
@@ -37,7 +38,10 @@ export class BalanceLook {
     private readonly lateness: Lateness,
     private readonly clock: Clock,
     @Inject(CONFIG)
-    private readonly config: Pick<Config, 'SUBMIT_DOUBT_MS' | 'BANK_LAG_BOUND_MS' | 'BANK_TIMEOUT_MS'>,
+    private readonly config: Pick<
+      Config,
+      'SUBMIT_DOUBT_MS' | 'BANK_LAG_BOUND_MS' | 'BANK_TIMEOUT_MS' | 'WATCH_DAYS'
+    >,
   ) {}
 
   /**
@@ -56,7 +60,8 @@ export class BalanceLook {
     const shownFrom = this.shownFrom(run.balanceAskedAt, balanceReadAt);
     const { againMs } = watchOf(this.config);
     const shownMs = { asked: this.config.BANK_LAG_BOUND_MS, read: shownWithinMs(this.config) };
-    const comparison = { ...followed, shownFrom, shownMs, againMs };
+    const watchedFrom = new Date(this.clock.now().getTime() - this.config.WATCH_DAYS * DAY_MS);
+    const comparison = { ...followed, shownFrom, shownMs, againMs, watchedFrom };
     const since = await this.database.inEmployer(claim.employerId, (tx) => takenSince(tx, comparison));
     if (since === undefined) return false;
     const { paid, isKnown } = since;
@@ -89,11 +94,12 @@ export class BalanceLook {
       // What another run was submitted for while the bank was asked may be in its answer.
       const unchanged = isDeepStrictEqual((await takenSince(tx, comparison))?.paid, paid);
       if (now.balanceBeforeMinor === null || !unchanged) return;
-      if (mayComeBack) return tellOfNotComeBack(tx, run, lackMinor);
+      if (mayComeBack) return tellOfNotComeBack(tx, now, lackMinor);
       // Other traffic of the account says nothing of what people were asked about.
       if (again.length === 0 && !isEven && (await isAsked(tx, run))) return;
       if (isLast || isEven) await clear(tx, ['TOTALS_UNSEEN'], run.id, TOLD);
       if (isLast) await lookNoMore(tx, run);
+      else if (isEven) await foundEven(tx, run);
       await accountLostAgain(tx, again);
     });
     return false;
@@ -118,10 +124,14 @@ export class BalanceLook {
     return new Date(askedAt.getTime() - this.config.BANK_LAG_BOUND_MS);
   }
 
-  /** Two banking days after its date, and after the last payment ended whose money may come back. */
+  /**
+   * Two banking days after the last payment ended whose money may come back, whatever its date was; after the date of the
+   * run where there is none, and only what people declared not executed may have been taken.
+   */
   private shouldBeBack(run: PayRun, paid: readonly TakenByInstruction[]): boolean {
-    const isBack = (one: TakenByInstruction) => this.lateness.isReturnOverdue(one.lastEndAt);
-    return this.lateness.isOverdue(run) && paid.filter(mayGiveBack).every(isBack);
+    const giving = paid.filter(mayGiveBack);
+    if (giving.length === 0) return this.lateness.isOverdue(run);
+    return giving.every((one) => this.lateness.isReturnOverdue(one.lastEndAt));
   }
 
   /** Whether another employer has paid from the account since: nobody who compares for this one may know what. */
@@ -155,7 +165,7 @@ function mayGiveBack({ unpaidMinor, returnedMinor, unpaidChargesMinor }: TakenBy
 
 /**
  * Whether what an account lacks is a question of the run: not where only others have payments whose money may not have come
- * back, and one of these is yet to ask and can compare, or told of as much. One that began later does not see what was lost
+ * back, and one of these can still compare and has not asked, or told of as much. One that began later does not see what was lost
  * before.
  */
 function asksItself(run: PayRun, paid: readonly TakenByInstruction[], lackMinor: bigint): boolean {
@@ -177,6 +187,14 @@ async function lookNoMore(tx: EmployerTransaction, run: PayRun): Promise<void> {
   );
 }
 
+/** What was decided before of a lack is another question from now on; decisions bear the time of the database. */
+async function foundEven(tx: EmployerTransaction, run: PayRun): Promise<void> {
+  await tx.query(
+    `UPDATE pay_run SET balance_even_at = clock_timestamp() WHERE employer_id = $1 AND id = $2`,
+    [tx.employerId, run.id],
+  );
+}
+
 /** The account stays short of what payments may have taken that should be back, for longer than it takes to give it back. */
 function tellOfNotComeBack(tx: EmployerTransaction, run: PayRun, lackMinor: bigint): Promise<void> {
   return raiseUndecided(tx, {
@@ -184,7 +202,7 @@ function tellOfNotComeBack(tx: EmployerTransaction, run: PayRun, lackMinor: bigi
     subjectId: run.id,
     payRunId: run.id,
     happened:
-      'Two banking days after the execution date, and after its last payment ended, its account still lacks more than was ' +
+      'Two banking days after its payments ended, or should have, its account still lacks more than was ' +
       'paid from it: money of payments that ended unpaid, or that the bank shows as returned, has not come back, the bank ' +
       'has executed a submit twice, or one that people declared not executed, or something else was taken from the account.',
     certain: 'Each payment was sent once, and nothing is stopped. The balance alone cannot tell these apart.',
@@ -192,11 +210,37 @@ function tellOfNotComeBack(tx: EmployerTransaction, run: PayRun, lackMinor: bigi
       'Did the money of our payments that ended unpaid or were returned come back to the account, all of it, was any customer instruction of ours executed twice, or one that you said was not executed, and what else was booked since?',
     amountMinor: lackMinor,
     lackingMinor: lackMinor,
+    since: run.balanceEvenAt,
   });
 }
 
 async function isAsked(tx: EmployerTransaction, run: PayRun): Promise<boolean> {
   return (await openAbout(tx, { kind: 'TOTALS_UNSEEN', subjectId: run.id })) !== undefined;
+}
+
+/**
+ * Whether the balance over the run of what ended may still be compared once that is watched no more: another instruction,
+ * sent from the account while it was, has kept it from that, or is watched itself.
+ * @param days for how long each is watched after its end
+ */
+export async function mayCompareYet(
+  tx: EmployerTransaction,
+  { instruction, run, account }: Followed,
+  endedAt: Date,
+  now: Date,
+  days: number,
+): Promise<boolean> {
+  if (instruction.status !== 'CLOSED' && instruction.status !== 'VOID') return false;
+  const others = await tx.query(
+    `SELECT FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id ${WITH_SUBMITS}
+     WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND r.id <> $3
+       AND EXISTS (SELECT FROM pay_run own WHERE own.employer_id = $1 AND own.id = $3 AND own.balance_before_minor IS NOT NULL)
+       AND ${SENT_AT} < $4::timestamptz + make_interval(days => $6)
+       AND (o.status IN (${UNDER_WAY}) OR o.closed_at > $5::timestamptz - make_interval(days => $6))
+     LIMIT 1`,
+    [tx.employerId, account.bankAccountId, run.id, endedAt, now, days],
+  );
+  return others.length > 0;
 }
 
 /** Whether a run `r` is paid from the account at the bank. */
@@ -209,7 +253,7 @@ const UNDER_WAY = words(INSTRUCTION_UNDER_WAY);
 const WITH_SUBMITS = `LEFT JOIN submit_attempt s ON s.employer_id = o.employer_id
   AND s.planned_instruction_id = o.planned_instruction_id AND s.outcome IS DISTINCT FROM 'PROVEN_UNSENT'`;
 
-/** When that was sent: the bank may have executed it at once, though a later read, or people, found that out. */
+/** When that was sent, by the clock of `balance_read_at`, too: the bank may have executed it at once, though a later read, or people, found that out. */
 const SENT_AT = `coalesce(s.attempted_at, o.submitted_at)`;
 
 /** In SQL, whether an instruction `o` that has ended was at the bank at an instant that a balance may show. */
@@ -224,6 +268,8 @@ interface Comparison extends Followed {
   shownMs: { asked: number; read: number };
   /** As in `Watch`. */
   againMs: number;
+  /** What ended before that is not watched any more. */
+  watchedFrom: Date;
 }
 
 interface TakenByInstruction extends PaidByInstruction {
@@ -233,7 +279,10 @@ interface TakenByInstruction extends PaidByInstruction {
   lastEndAt: Date;
   /** Whether the balance is looked at over its run, too. */
   isLookedAt: boolean;
-  /** Whether nothing else was under way when that of its run was read: no look over it compares where something was. */
+  /**
+   * Whether a look over its run may compare: not where something else was under way when the balance of that was read, while
+   * some of it is to be submitted yet, nor once it is not watched any more.
+   */
   canCompare: boolean;
   /** The most that its run was asked about as lacking; undefined where it was not. */
   toldMinor: bigint | undefined;
@@ -266,32 +315,35 @@ async function lastDeclared(
 }
 
 /**
- * What each instruction of a run, and of the runs submitted since its balance was read, took from the account at the bank,
- * which may have been detached and attached again; and each that was declared not executed, and sent or dated within a
- * week before or later: the bank may have executed it after the balance was read. Undefined while one of them is open, or
- * another one of the run ended later; and where one was under way at the instant that the balance may show.
+ * Whether one of the run of an ended instruction is open, or ended later, or another was under way at the instant that the
+ * balance of the run may show, or is.
  */
-async function takenSince(
+async function isUnderWayBeside(
   tx: EmployerTransaction,
-  { instruction, run, account, shownFrom, shownMs, againMs }: Comparison,
-): Promise<Taken | undefined> {
-  const [beside] = await tx.query(
+  { instruction, run, account, shownFrom }: Comparison,
+): Promise<boolean> {
+  const beside = await tx.query(
     `SELECT FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id ${WITH_SUBMITS}
      WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND CASE WHEN r.id = $3
          THEN o.status IN ('VERIFIED', ${UNDER_WAY}) OR (o.closed_at, o.id) > (coalesce($4::timestamptz, '-infinity'), $5)
          ELSE o.status IN (${UNDER_WAY}) OR ${wasUnderWay('$7', '$6')} END
      LIMIT 1`,
     [
-      tx.employerId,
-      account.bankAccountId,
-      run.id,
-      instruction.closedAt,
-      instruction.id,
-      run.balanceReadAt,
-      shownFrom,
+      ...[tx.employerId, account.bankAccountId, run.id, instruction.closedAt, instruction.id],
+      ...[run.balanceReadAt, shownFrom],
     ],
   );
-  if (beside) return undefined;
+  return beside.length > 0;
+}
+
+/**
+ * What each instruction of a run, and of the runs submitted since its balance was read, took from the account at the bank,
+ * which may have been detached and attached again; and each that was declared not executed, and sent or dated within a
+ * week before or later: the bank may have executed it after the balance was read. Undefined where `isUnderWayBeside`.
+ */
+async function takenSince(tx: EmployerTransaction, comparison: Comparison): Promise<Taken | undefined> {
+  if (await isUnderWayBeside(tx, comparison)) return undefined;
+  const { run, account, shownMs, againMs, watchedFrom } = comparison;
   const rows = await queryByHash<
     Record<
       `${'amount' | 'charges' | 'returned' | 'unpaid' | 'unpaid_charges' | 'all'}_minor` | 'id',
@@ -322,36 +374,37 @@ async function takenSince(
          AND (r.id = $3 OR ${SENT_AT} >= $4
            OR o.status = 'VOID' AND greatest(s.attempted_at, r.execution_date) >= $4 - interval '${MAY_STILL_EXECUTE_DAYS} days')),
      comparing AS MATERIALIZED (
-       SELECT c.pay_run_id FROM (SELECT DISTINCT pay_run_id, shown_from, balance_read_at FROM took) c
+       SELECT c.pay_run_id FROM (SELECT pay_run_id, shown_from, balance_read_at FROM took
+         GROUP BY pay_run_id, shown_from, balance_read_at HAVING max(ended_at) >= $9) c
        WHERE NOT EXISTS (
          SELECT FROM pay_run r
          JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id ${WITH_SUBMITS}
-         WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND r.id <> c.pay_run_id
-           AND ${wasUnderWay('c.shown_from', 'c.balance_read_at')}))
-     SELECT b.instruction_id AS id, (SELECT bool_and(is_known) FROM took) AS is_known,
-       (SELECT pay_run_id FROM took WHERE took.id = b.instruction_id),
-       (SELECT is_void FROM took WHERE took.id = b.instruction_id),
-       (SELECT is_looked_at FROM took WHERE took.id = b.instruction_id),
-       EXISTS (SELECT FROM took JOIN comparing c USING (pay_run_id) WHERE took.id = b.instruction_id) AS can_compare,
-       (SELECT max(a.lacking_minor) FROM took JOIN attention a ON a.employer_id = $1 AND a.subject_id = took.pay_run_id
-          AND a.kind = 'TOTALS_UNSEEN' WHERE took.id = b.instruction_id) AS told_minor,
-       greatest((SELECT ended_at FROM took WHERE took.id = b.instruction_id), max(p.returned_at)) AS last_end_at,
-       count(*) FILTER (WHERE p.status = 'SETTLED')::int AS payments,
-       coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS amount_minor,
-       coalesce(sum(p.charges_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS charges_minor,
-       coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED' AND p.returned_at IS NOT NULL), 0)
-         AS returned_minor,
-       coalesce(sum(p.amount_minor) FILTER (WHERE p.status <> 'SETTLED'
-         AND (b.bank_status = ANY ($5)) IS NOT TRUE), 0) AS unpaid_minor,
-       coalesce(sum(p.charges_minor) FILTER (WHERE p.status <> 'SETTLED'), 0) AS unpaid_charges_minor,
-       sum(p.amount_minor) AS all_minor
-     FROM bank_payment b JOIN payment p ON p.employer_id = $1 AND p.id = b.payment_id
-       AND p.pay_run_id = ANY (ARRAY(SELECT pay_run_id FROM took))
-     WHERE b.employer_id = $1 AND b.instruction_id = ANY (ARRAY(SELECT id FROM took))
-     GROUP BY b.instruction_id ORDER BY b.instruction_id`,
+         WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND CASE WHEN r.id = c.pay_run_id
+           THEN o.status = 'VERIFIED' ELSE ${wasUnderWay('c.shown_from', 'c.balance_read_at')} END))
+     SELECT t.id, t.pay_run_id, t.is_void, t.is_looked_at, (SELECT bool_and(is_known) FROM took) AS is_known,
+       t.pay_run_id IN (SELECT pay_run_id FROM comparing) AS can_compare,
+       (SELECT max(a.lacking_minor) FROM attention a WHERE a.employer_id = $1 AND a.subject_id = t.pay_run_id
+          AND a.kind = 'TOTALS_UNSEEN') AS told_minor,
+       greatest(t.ended_at, s.returned_at) AS last_end_at, s.*
+     FROM (
+       SELECT b.instruction_id, max(p.returned_at) AS returned_at,
+         count(*) FILTER (WHERE p.status = 'SETTLED')::int AS payments,
+         coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS amount_minor,
+         coalesce(sum(p.charges_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS charges_minor,
+         coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED' AND p.returned_at IS NOT NULL), 0)
+           AS returned_minor,
+         coalesce(sum(p.amount_minor) FILTER (WHERE p.status <> 'SETTLED'
+           AND (b.bank_status = ANY ($5)) IS NOT TRUE), 0) AS unpaid_minor,
+         coalesce(sum(p.charges_minor) FILTER (WHERE p.status <> 'SETTLED'), 0) AS unpaid_charges_minor,
+         sum(p.amount_minor) AS all_minor
+       FROM bank_payment b JOIN payment p ON p.employer_id = $1 AND p.id = b.payment_id
+         AND p.pay_run_id = ANY (ARRAY(SELECT pay_run_id FROM took))
+       WHERE b.employer_id = $1 AND b.instruction_id = ANY (ARRAY(SELECT id FROM took))
+       GROUP BY b.instruction_id) s
+     JOIN took t ON t.id = s.instruction_id ORDER BY t.id`,
     [
       ...[tx.employerId, account.bankAccountId, run.id, run.balanceReadAt, NEVER_DEBITED, againMs],
-      ...[shownMs.asked, shownMs.read],
+      ...[shownMs.asked, shownMs.read, watchedFrom],
     ],
   );
   const paid = rows.map((row) => ({

@@ -25,10 +25,9 @@ import { lastMovedAt } from '../pay-run/history';
 import type { EmployerAccount } from '../employer/employer.entity';
 import { isOfAnotherUnit } from '../employer/readiness';
 import { Instruction } from '../pay-run/instruction.entity';
-import type { PayRun } from '../pay-run/pay-run.entity';
 import { raiseNotFollowed } from '../pay-run/waits-for-account';
 import { accessRefused, hiddenFromUs } from '../pay-run/refused-access';
-import { BalanceLook } from './balance-look';
+import { BalanceLook, mayCompareYet } from './balance-look';
 import { ENDED, nowRead, tellOfHidden, tellOfRefused, tellOfUnread } from './ended-unread';
 import { wordsOfMissing } from './follow-alarms';
 import { contradictedForMs } from './follow.store';
@@ -120,7 +119,7 @@ export class FollowService {
         await fence(tx, claim);
         await this.inItsUnit(tx, claim, followed);
         await this.tellOfFailure(tx, claim, followed, error);
-        return this.nextReadMs(tx, followed.instruction, followed.run, begunMs);
+        return this.nextReadMs(tx, followed, begunMs);
       });
       if (isHidden(error)) return nextMs;
       if (hasEnded(followed.instruction)) return this.nextTryMs(nextMs, error);
@@ -137,8 +136,7 @@ export class FollowService {
       // However long it took to read the end: the second look is a claim of its own, and still to come.
       const nextMs = await this.nextReadMs(
         tx,
-        after,
-        followed.run,
+        { ...followed, instruction: after },
         hasEnded(followed.instruction) ? begunMs : 0,
       );
       const isSoon = read.cutShort !== undefined || read.pass === 'more-to-try';
@@ -342,15 +340,11 @@ export class FollowService {
 
   /**
    * Open instructions, and what never was submitted from its end on, by the configured delays, what closed once more soon
-   * after; then once a day as long as it is watched. What people declare not executed may be days old, and move yet: while
-   * an open CONTRADICTION says so, it is read by these delays too.
+   * after; then once a day as long as it is watched, or its balance waits to be compared. What people declare not executed
+   * may be days old, and move yet: while an open CONTRADICTION says so, it is read by these delays too.
    */
-  private async nextReadMs(
-    tx: EmployerTransaction,
-    instruction: Instruction,
-    run: PayRun,
-    begunMs: number,
-  ): Promise<WakeIn> {
+  private async nextReadMs(tx: EmployerTransaction, followed: Followed, begunMs: number): Promise<WakeIn> {
+    const { instruction, run } = followed;
     const now = this.clock.now().getTime();
     const { FOLLOW_DELAYS_MS: delays, FOLLOW_STEP_MS: stepMs, WATCH_DAYS } = this.config;
     const watched = hasEnded(instruction);
@@ -361,7 +355,8 @@ export class FollowService {
     const ageMs = Math.max(0, now - since.getTime());
     // The bank may still execute on its date what people declared not executed before it.
     const dueMs = instruction.status === 'VOID' ? Date.parse(run.executionDate) : 0;
-    if (watched && now - Math.max(since.getTime(), dueMs) > WATCH_DAYS * DAY_MS) return 'never';
+    const isOver = watched && now - Math.max(since.getTime(), dueMs) > WATCH_DAYS * DAY_MS;
+    if (isOver && !(await mayCompareYet(tx, followed, since, new Date(now), WATCH_DAYS))) return 'never';
     const stepAt = (forMs: number) => Math.min(Math.floor(forMs / Math.max(stepMs, 1)), delays.length - 1);
     const delayAt = (forMs: number) => delays[stepAt(forMs)] ?? DAY_MS;
     if (instruction.status === 'CLOSED') {

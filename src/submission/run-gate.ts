@@ -79,11 +79,7 @@ export class RunGate {
     const replaced = await this.replaced.of(run);
     const { computed, tampered } = await this.readRun(run);
     // Last: what the bank holds for others after this read may not count as reserved any more, and not as taken yet.
-    const balanceAskedAt = this.clock.now();
-    const atBank = account.reads.includes('BALANCE')
-      ? await this.gateway.getAccount(account.bankAccountId)
-      : undefined;
-    const balanceReadAt = this.clock.now();
+    const { atBank, ...readAt } = await this.readBalance(account);
     const wakeIn = await this.database.inEmployer(claim.employerId, async (tx) => {
       const now = await lockRun(tx, run.id);
       await fence(tx, claim);
@@ -104,11 +100,21 @@ export class RunGate {
         return 0;
       }
       if (!(await this.funded(tx, claim, now, atBank))) return TRY_AGAIN_MS;
-      await this.open(tx, now, { balanceBeforeMinor: atBank?.balanceMinor, balanceAskedAt, balanceReadAt });
+      await this.open(tx, now, { balanceBeforeMinor: atBank?.balanceMinor, ...readAt });
       return 0;
     });
     crashPoint('gate.passed');
     return wakeIn;
+  }
+
+  /** With when it was asked for, and when it was answered by the clock of the submits that it may show. */
+  private async readBalance(account: EmployerAccount) {
+    const balanceAskedAt = this.clock.now();
+    const atBank = account.reads.includes('BALANCE')
+      ? await this.gateway.getAccount(account.bankAccountId)
+      : undefined;
+    const balanceReadAt = await this.database.inEmployer(account.employerId, timeOf);
+    return { atBank, balanceAskedAt, balanceReadAt };
   }
 
   /**
@@ -300,6 +306,12 @@ export class RunGate {
       instructions.map((one) => one.id),
     );
   }
+}
+
+/** The time by the clock of the database. */
+async function timeOf(tx: EmployerTransaction): Promise<Date> {
+  const [row] = await tx.query<{ at: Date }>('SELECT clock_timestamp() AS at');
+  return row?.at ?? new Date(NaN);
 }
 
 /** Two runs of one account pass their gates one after the other: each counts what the other has reserved. */

@@ -40,9 +40,11 @@ const asked = async () =>
 /**
  * Runs of two payments each, all settled, of which nothing looks at the balance in the time of a test.
  * @param moreMinor what each payment of a run is more than one of the run before
+ * @param aheadMs how far the services' clocks are ahead of the database's
  */
-async function settled(runs: number, rowsPerInstruction: number, moreMinor = 0n): Promise<void> {
+async function settled(runs: number, rowsPerInstruction: number, moreMinor = 0n, aheadMs = 0): Promise<void> {
   payroll = await Payroll.start({ rowsPerInstruction, settings: { SUBMIT_DOUBT_MS: '3600000' } });
+  payroll.clock.offsetMs = aheadMs;
   runIds.length = 0;
   for (let n = 0; n < runs; n += 1) {
     const amount = formatMinor(AMOUNT_MINOR + BigInt(n) * moreMinor);
@@ -110,6 +112,7 @@ async function look(
     SUBMIT_DOUBT_MS: 0,
     BANK_LAG_BOUND_MS: lagMs,
     BANK_TIMEOUT_MS: timeoutMs,
+    WATCH_DAYS: 30,
   });
   expect(await looks.at(claim, followed)).toBe(false);
 }
@@ -515,6 +518,20 @@ describe('a run none of whose submits was executed, as people declared', () => {
       ]);
     });
 
+    it('is asked about again where as much was acknowledged, came back, and is taken once more', async () => {
+      await sent(`now() + interval '14 days'`);
+      await look(TOTAL);
+      await decided('ACKNOWLEDGE');
+      const found = [];
+      for (const lost of [TOTAL, 0n, TOTAL]) {
+        await look(lost);
+        found.push(await asked());
+      }
+      await decided('ACKNOWLEDGE');
+      await look(TOTAL);
+      expect([...found, await asked()]).toEqual([[], [], ['TOTALS_UNSEEN'], []]);
+    });
+
     it('is looked at until a week after its date where it was sent long before', async () => {
       const date = new Date(Date.now() + 14 * DAY_MS);
       // From a Monday on, two banking days pass within five days, whatever is closed.
@@ -781,6 +798,23 @@ describe('a run whose account has lost as much again as another took, which was 
   });
 });
 
+describe.each([
+  ['ahead of', 60_000, 0, 3n],
+  ['behind', -60_000, 1, 2n],
+] as const)(
+  'a run that was executed twice, and submitted by a service whose clock is %s that of the database,',
+  (_where, aheadMs, nth, times) => {
+    beforeAll(() => settled(2, 10, 0n, aheadMs));
+    afterAll(close);
+
+    it('is asked about where another was paid from its account soon before, or after', async () => {
+      payroll.clock.offsetMs = DAY_MS + aheadMs;
+      await look(times * 2n * AMOUNT_MINOR, undefined, nth);
+      expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
+    });
+  },
+);
+
 describe('a run that was executed twice, whose account is looked at soon after another of as much ended', () => {
   const PAID = 2n * AMOUNT_MINOR;
   beforeAll(() => settled(2, 10));
@@ -950,6 +984,41 @@ describe('a run that was paid, while a payment of the run after it from its acco
     await sql(`UPDATE payment SET returned_at = now() WHERE pay_run_id = '${runIds[0]}' AND row_no = 2`);
     await look(FIRST + SECOND);
     expect(await askedOf()).toEqual([['TOTALS_UNSEEN', 0]]);
+  });
+
+  describe('and the other is not looked at, or not yet,', () => {
+    const dated = (date: string) =>
+      sql(`UPDATE pay_run SET execution_date = ${date} WHERE id = '${runIds[1]}'`);
+    const lookOverBoth = async () => {
+      await look(SECOND + UNPAID, undefined, 1);
+      const found = [await askedOf()];
+      await look(FIRST + SECOND + UNPAID);
+      return [...found, await askedOf()];
+    };
+
+    it('is not asked about where the date of the other is far off: that is, since its payments have ended', async () => {
+      await dated('current_date + 60');
+      const found = await lookOverBoth();
+      await dated('current_date');
+      expect(found).toEqual([[['TOTALS_UNSEEN', 1]], [['TOTALS_UNSEEN', 1]]]);
+    });
+
+    it('is asked about while an instruction of the other is still to be submitted', async () => {
+      await sql(`
+        INSERT INTO instruction
+          SELECT (jsonb_populate_record(i, jsonb_build_object('id', gen_random_uuid(), 'status', 'VERIFIED',
+            'planned_instruction_id', gen_random_uuid(), 'bank_instruction_id', NULL, 'submitted_at', NULL, 'closed_at', NULL, 'outcome', NULL))).*
+          FROM instruction i WHERE pay_run_id = '${runIds[1]}'`);
+      const found = await lookOverBoth();
+      await sql(`DELETE FROM instruction WHERE status = 'VERIFIED'`);
+      expect(found).toEqual([[], [['TOTALS_UNSEEN', 0]]]);
+    });
+
+    it('is asked about once the other is watched no longer', async () => {
+      payroll.clock.offsetMs = 31 * DAY_MS;
+      await look(FIRST + SECOND + UNPAID);
+      expect(await askedOf()).toEqual([['TOTALS_UNSEEN', 0]]);
+    });
   });
 });
 

@@ -47,6 +47,7 @@ async function follow(step?: () => Promise<Step>, delayMs = 50): Promise<void> {
     WATCH_DAYS: 30,
     FOLLOW_DELAYS_MS: [delayMs],
     FOLLOW_STEP_MS: 1,
+    SUBMIT_DOUBT_MS: 0,
   };
   const service = new FollowService(
     database,
@@ -388,5 +389,51 @@ describe('what people declared not executed more than the days ago that it is wa
     ['is read no more where that date was as long ago', 'current_date - 32', false],
   ])('%s', async (_what, executionDate, expected) => {
     expect(await isReadAgain(executionDate)).toEqual([{ again: expected, daily: expected }]);
+  });
+});
+
+describe('what ended more than the days ago that it is watched', () => {
+  const isReadAgain = async (balance: string, sent: string, other: string) => {
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica;
+       INSERT INTO pay_run SELECT (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(), 'schedule_id', gen_random_uuid()))).*
+         FROM pay_run r WHERE id = '${ours.run}';
+       INSERT INTO instruction SELECT (jsonb_populate_record(i, jsonb_build_object('id', gen_random_uuid(),
+           'planned_instruction_id', gen_random_uuid(), 'bank_instruction_id', '4712',
+           'pay_run_id', (SELECT r.id FROM pay_run r WHERE r.employer_id = i.employer_id AND r.id <> i.pay_run_id LIMIT 1)))).*
+         FROM instruction i WHERE id = '${ours.instruction[1]}';
+       UPDATE instruction SET submitted_at = now() - interval '${sent}', ${other} WHERE bank_instruction_id = '4712';
+       UPDATE instruction SET status = 'CLOSED', outcome = 'SETTLED', bank_instruction_id = '4711',
+         submitted_at = now() - interval '32 days', closed_at = now() - interval '31 days'
+       WHERE id = '${ours.instruction[1]}';
+       UPDATE pay_run SET balance_before_minor = ${balance}, balance_read_at = CASE WHEN ${balance} IS NOT NULL THEN now() END WHERE id = '${ours.run}';
+       DELETE FROM lease;
+       INSERT INTO lease (subject_id, employer_id, kind, wake_at) VALUES ('${ours.instruction[1]}', '${ours.employer}', 'FOLLOW', now())`,
+    );
+    await follow(() => Promise.resolve({ unshown: [] }));
+    const [lease] = await select<{ again: boolean }>(
+      office.server.superuserUrl,
+      `SELECT wake_at < 'infinity' AS again FROM lease WHERE subject_id = '${ours.instruction[1]}'`,
+    );
+    return lease?.again;
+  };
+  const closed = (at: string) =>
+    `status = 'CLOSED', outcome = 'SETTLED', closed_at = now() - interval '${at}'`;
+
+  it.each([
+    [
+      'is read on while another, sent within these, is under way',
+      '1',
+      '20 days',
+      `status = 'SUBMITTED'`,
+      true,
+    ],
+    ['is read on while that ended within the days that it is watched', '1', '20 days', closed('1 day'), true],
+    ['is read no more once that ended longer ago', '1', '32 days', closed('31 days'), false],
+    ['is read no more for another that was sent since', '1', '1 hour', `status = 'SUBMITTED'`, false],
+    ['is read no more where no balance is to be compared', 'NULL', '20 days', `status = 'SUBMITTED'`, false],
+  ])('%s', async (_what, balance, sent, other, expected) => {
+    expect(await isReadAgain(balance, sent, other)).toBe(expected);
   });
 });
