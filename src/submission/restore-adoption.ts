@@ -138,11 +138,9 @@ export class RestoreAdoption {
   }
 
   private workOf(employerId: string, forgotten: Forgotten): Promise<ForgottenWork | string | undefined> {
-    return this.database.inEmployer(employerId, async (tx) => {
-      const settled = await settledAs(tx, forgotten);
-      if (settled === 'NOT_EXECUTED') return 'people had the word of the bank that it was not submitted';
-      return settled === 'taken back' ? undefined : workOf(tx, forgotten);
-    });
+    return this.database.inEmployer(employerId, async (tx) =>
+      (await wasAdopted(tx, forgotten)) ? undefined : workOf(tx, forgotten),
+    );
   }
 
   private async lookAt(
@@ -212,7 +210,7 @@ export class RestoreAdoption {
     occasion: Occasion,
   ): Promise<string | undefined> {
     const run = await lockRun(tx, work.run.id);
-    if ((await settledAs(tx, forgotten)) !== undefined) return undefined;
+    if (await wasAdopted(tx, forgotten)) return undefined;
     if (evidence.submitted === undefined && !occasion.isSaid) return 'which no document names';
     const refusal = work.isOther ? OTHER_ID : await refusalOf(tx, run, work);
     if (refusal !== undefined) return refusal;
@@ -270,20 +268,14 @@ export class RestoreAdoption {
   }
 }
 
-/** What became of it by now: taken back by another replica, or by this one before it was interrupted; or by people's word. */
-async function settledAs(
-  tx: EmployerTransaction,
-  { bankInstructionId }: Forgotten,
-): Promise<'taken back' | 'NOT_EXECUTED' | undefined> {
-  const [settled] = await tx.query<{ unsent: boolean }>(
-    `SELECT EXISTS (SELECT FROM attention_action d
-       WHERE d.employer_id = $1 AND d.id = f.action_id AND d.action = 'NOT_EXECUTED') AS unsent
-     FROM forgotten_instruction f
-     WHERE f.employer_id = $1 AND f.bank_instruction_id = $2 AND f.adopted_at IS NOT NULL`,
+/** By another replica, or by this one before it was interrupted. */
+async function wasAdopted(tx: EmployerTransaction, { bankInstructionId }: Forgotten): Promise<boolean> {
+  const adopted = await tx.query(
+    `SELECT FROM forgotten_instruction
+     WHERE employer_id = $1 AND bank_instruction_id = $2 AND adopted_at IS NOT NULL`,
     [tx.employerId, bankInstructionId],
   );
-  if (settled === undefined) return undefined;
-  return settled.unsent ? 'NOT_EXECUTED' : 'taken back';
+  return adopted.length > 0;
 }
 
 /** The run, plan and account of what was forgotten; why there are none, where there are not. */
