@@ -18,6 +18,7 @@ export class DecideWhatNoDocumentNames1795132859986 implements MigrationInterfac
              WHERE d.employer_id = NEW.employer_id AND d.id = NEW.action_id AND d.action = 'NOT_EXECUTED')`),
     );
     await db.query(`
+      GRANT UPDATE (bank_status) ON forgotten_instruction TO payrun_app;
       COMMENT ON COLUMN forgotten_instruction.adopted_at IS
         'when it was taken back with its submit, or given up on the bank''s word that it was not submitted';
       COMMENT ON COLUMN forgotten_instruction.action_id IS
@@ -32,6 +33,7 @@ export class DecideWhatNoDocumentNames1795132859986 implements MigrationInterfac
     );
     await db.query(settlingGuard(''));
     await db.query(`
+      REVOKE UPDATE (bank_status) ON forgotten_instruction FROM payrun_app;
       COMMENT ON COLUMN forgotten_instruction.adopted_at IS NULL;
       COMMENT ON COLUMN forgotten_instruction.action_id IS
         'what two people decided: to take it over, or, where that cannot be, that the bank says in writing it was executed';

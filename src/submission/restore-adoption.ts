@@ -5,7 +5,7 @@ import { type BankInstruction, isOwnEntry } from '../bank/records';
 import { Clock } from '../config/clock';
 import { Database, EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
-import { isPastSubmit, mayBeSubmitted, statusesShown } from '../domain/bank-status';
+import { isPastSubmit, mostSubmitted, statusesShown } from '../domain/bank-status';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { INSTRUCTION_UNSENT, isInstructionLive } from '../domain/instruction';
 import { PAY_RUN_GOING_ON } from '../domain/pay-run';
@@ -79,8 +79,8 @@ interface Evidence {
   rows: PayableRow[];
   matched: ReadonlyMap<number, SeenPayment>;
   shown: BankInstruction | undefined;
-  /** A status past the submit, of it or of one of its payments; undefined where one that no document names may be. */
-  submitted: string | undefined;
+  /** A status of it or of one of its payments that is past the submit, or that no document names, so that it may be. */
+  status: string;
   /** What of it is not as it was approved. */
   differs: string | undefined;
   /** What its totals are beyond the approved ones, where they tell. */
@@ -181,12 +181,11 @@ export class RestoreAdoption {
     const statuses = [shown?.status, ...ofPayments, instruction.bankStatus].filter(
       (status) => status != null,
     );
-    const submitted = statuses.find(isPastSubmit);
-    if (submitted === undefined && !statuses.some(mayBeSubmitted))
-      return 'the bank does not show it as submitted';
+    const status = mostSubmitted(statuses);
+    if (status === undefined) return 'the bank does not show it as submitted';
     const judgement = judgePayments(expected, seen);
     const isUnsettled = seen.some(({ status, wasSettled }) => wasSettled && status !== 'SETTLED');
-    const unmatched = { rows, matched: new Map<number, SeenPayment>(), shown, submitted, isUnsettled };
+    const unmatched = { rows, matched: new Map<number, SeenPayment>(), shown, status, isUnsettled };
     if (judgement.kind !== 'equal')
       return { ...unmatched, differs: textOfFirstFew(differencesIn(judgement, this.personal), MOST_NAMED) };
     const taken = await takenIds(this.database, instruction, judgement.matched);
@@ -211,7 +210,10 @@ export class RestoreAdoption {
   ): Promise<string | undefined> {
     const run = await lockRun(tx, work.run.id);
     if (await wasAdopted(tx, forgotten)) return undefined;
-    if (evidence.submitted === undefined && !occasion.isSaid) return 'which no document names';
+    if (!isPastSubmit(evidence.status) && !occasion.isSaid) {
+      await showAs(tx, forgotten, evidence.status);
+      return 'which no document names';
+    }
     const refusal = work.isOther ? OTHER_ID : await refusalOf(tx, run, work);
     if (refusal !== undefined) return refusal;
     const { differs, beyond: more } = evidence;
@@ -266,6 +268,19 @@ export class RestoreAdoption {
     await clearAttempt(tx, id, REASON);
     return instruction;
   }
+}
+
+/** What people are asked about is the status that is shown now. */
+async function showAs(
+  tx: EmployerTransaction,
+  { bankInstructionId }: Forgotten,
+  status: string,
+): Promise<void> {
+  await tx.query(
+    `UPDATE forgotten_instruction SET bank_status = $3
+     WHERE employer_id = $1 AND bank_instruction_id = $2 AND action_id IS NULL AND bank_status <> $3`,
+    [tx.employerId, bankInstructionId, status],
+  );
 }
 
 /** By another replica, or by this one before it was interrupted. */

@@ -93,8 +93,7 @@ export class UnrecordedSubmits {
     byOthers: boolean,
   ): Promise<string | undefined> {
     if (look === undefined || typeof look === 'string') return look;
-    const { submitted } = look.evidence;
-    if (byOthers) await keep(tx, action, forgotten, submitted);
+    if (byOthers) await keep(tx, action, forgotten, look.evidence.status);
     return this.adoption.record(tx, look, {
       evidence: `two people: ${action.reason}`,
       cause: 'It was submitted without a submit in the record',
@@ -295,7 +294,7 @@ async function raiseLeft(tx: EmployerTransaction, subjectId: string, left: reado
     amountMinor: BigInt(minor),
     ...(isAlone ? undocumented(one, isOver) : { happened: submitted(named, isOver) }),
   } as const;
-  await raiseNaming(tx, alarm, named);
+  await raiseNaming(tx, alarm, isAlone ? [...named, shownAs(one.status)] : named);
 }
 
 function submitted(named: readonly string[], isOver: boolean): string {

@@ -1,6 +1,7 @@
 import axios from 'axios';
 import { NotAllowed } from '../../src/bank/errors';
 import { BankGateway } from '../../src/bank/gateway';
+import { eventually } from '../support/eventually';
 import { payFile, payRows } from '../support/pay-rows';
 import type { Payroll } from '../support/payroll';
 import { Restoring } from '../support/restoring';
@@ -29,12 +30,12 @@ const builtOf = async (id: string): Promise<string[]> =>
   );
 
 /** From here on the bank shows these in a status that no document names; their payments rest until they are released. */
-function showUnnamed(ids: readonly string[]) {
+function showUnnamed(ids: readonly string[], status = UNNAMED) {
   const { getInstruction } = BankGateway.prototype;
   const shown = jest.spyOn(BankGateway.prototype, 'getInstruction');
   return shown.mockImplementation(async function (this: BankGateway, id, ...read) {
     const instruction = await getInstruction.call(this, id, ...read);
-    return ids.includes(id) ? { ...instruction, status: UNNAMED } : instruction;
+    return ids.includes(id) ? { ...instruction, status } : instruction;
   });
 }
 
@@ -99,9 +100,9 @@ async function resumed(id: string): Promise<void> {
 }
 
 /** What people are asked about an instruction, which names no other. */
-async function askedOf(bankInstructionId: string): Promise<string> {
+async function askedOf(bankInstructionId: string, status = UNNAMED): Promise<string> {
   const questions = (await asked('UNRECORDED_SUBMIT')).filter(({ happened }) =>
-    happened.includes(`"${bankInstructionId}" as ${UNNAMED}, which no document names`),
+    happened.includes(`"${bankInstructionId}" as ${status}, which no document names`),
   );
   expect(questions).toEqual([
     expect.objectContaining({
@@ -112,8 +113,12 @@ async function askedOf(bankInstructionId: string): Promise<string> {
 }
 
 /** Two people say what the bank said in writing, and cannot say it without that. */
-async function saidOf(bankInstructionId: string, action: 'EXECUTED' | 'NOT_EXECUTED'): Promise<void> {
-  const path = await askedOf(bankInstructionId);
+async function saidOf(
+  bankInstructionId: string,
+  action: 'EXECUTED' | 'NOT_EXECUTED',
+  status = UNNAMED,
+): Promise<void> {
+  const path = await askedOf(bankInstructionId, status);
   const said = { action, reason: 'as the bank wrote' };
   const code = action === 'EXECUTED' ? 'NOT_AS_APPROVED' : 'EVIDENCE_REQUIRED';
   expect((await payroll.decide(path, said)).data.code).toBe(code);
@@ -254,6 +259,26 @@ describe('a verified run of which the bank shows an instruction, after a restore
     const said = { action: 'NOT_EXECUTED', reason: 'as the bank wrote', evidence: EVIDENCE };
     expect((await payroll.decide(path, said)).data.code).toBe('MAY_BE_SUBMITTED');
     expect((await payroll.run(id)).lapseReason).toBeNull();
+  });
+
+  it('is asked about anew once the bank shows another such status, and not given up on its word about the former', async () => {
+    const id = await verified();
+    const [before] = await builtOf(id);
+    showUnnamed([before!]);
+    await restoring.restore();
+    await resumed(id);
+    const path = await askedOf(before!);
+    jest.restoreAllMocks();
+    showUnnamed([before!], 'INI_ANOTHER');
+    const said = { action: 'NOT_EXECUTED', reason: 'as the bank wrote', evidence: EVIDENCE };
+    expect((await payroll.decide(path, said)).data.code).toBe('MAY_BE_SUBMITTED');
+    await payroll.stopServices();
+    payroll.url = (await payroll.addReplica()).url;
+    const isAskedAnew = async () =>
+      (await asked('UNRECORDED_SUBMIT')).some(({ happened }) => happened.includes('as INI_ANOTHER, which'));
+    await eventually(isAskedAnew, 20_000);
+    await saidOf(before!, 'NOT_EXECUTED', 'INI_ANOTHER');
+    await payroll.until(id, ['READY'], 20_000);
   });
 
   it('is told after another restore as given up, and asked about no more', async () => {
