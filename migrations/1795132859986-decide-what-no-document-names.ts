@@ -2,7 +2,7 @@ import { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * After a restore nobody knows whether an instruction with an undocumented status was submitted: two people may say so, on
- * the bank's written word, or that it was not.
+ * the bank's written word; or that it was not, of what the record has as built, and gives up, so that it is watched.
  */
 export class DecideWhatNoDocumentNames1795132859986 implements MigrationInterface {
   async up(db: QueryRunner): Promise<void> {
@@ -13,14 +13,14 @@ export class DecideWhatNoDocumentNames1795132859986 implements MigrationInterfac
     );
     await db.query(
       settlingGuard(` AND NOT EXISTS (SELECT FROM attention_action d
-             WHERE d.employer_id = NEW.employer_id AND d.id = NEW.action_id AND d.action = 'NOT_EXECUTED'
-               AND NOT EXISTS (SELECT FROM submit_attempt s
-                 WHERE s.employer_id = NEW.employer_id AND s.bank_instruction_id = NEW.bank_instruction_id
-                   AND s.outcome IS DISTINCT FROM 'PROVEN_UNSENT'))`),
+             JOIN instruction i ON i.employer_id = d.employer_id
+               AND i.bank_instruction_id = NEW.bank_instruction_id AND i.status = 'ABANDONED'
+             WHERE d.employer_id = NEW.employer_id AND d.id = NEW.action_id AND d.action = 'NOT_EXECUTED')`),
     );
     await db.query(`
+      GRANT UPDATE (bank_status) ON forgotten_instruction TO payrun_app;
       COMMENT ON COLUMN forgotten_instruction.adopted_at IS
-        'when it was taken back with its submit, or two people had the bank''s word that it was not submitted';
+        'when it was taken back with its submit, or given up on the bank''s word that it was not submitted';
       COMMENT ON COLUMN forgotten_instruction.action_id IS
         'what two people decided: to take it over, or, where that cannot be, what the bank says in writing, that it was executed or that it was not';
     `);
@@ -33,6 +33,7 @@ export class DecideWhatNoDocumentNames1795132859986 implements MigrationInterfac
     );
     await db.query(settlingGuard(''));
     await db.query(`
+      REVOKE UPDATE (bank_status) ON forgotten_instruction FROM payrun_app;
       COMMENT ON COLUMN forgotten_instruction.adopted_at IS NULL;
       COMMENT ON COLUMN forgotten_instruction.action_id IS
         'what two people decided: to take it over, or, where that cannot be, that the bank says in writing it was executed';

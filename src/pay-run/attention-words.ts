@@ -339,7 +339,10 @@ export const UNSENT_OR_NOT = `${BEFORE_SUBMIT}the bank does not say whether some
 /** How the question begins whether a restore made the record forget a submit: only that word answers it. */
 export const SUBMITTED_AFTER_ALL = 'Nobody knows whether this was submitted: the bank shows ';
 
-/** What is asked of the bank in all three. */
+/** How the same question begins of what the record has not as built: that it was not submitted could not be watched. */
+export const MAYBE_SUBMITTED = 'This may have been submitted: the bank shows ';
+
+/** What is asked of the bank in all of these. */
 export const WAS_IT_SUBMITTED =
   'Was customer instruction {ref} submitted by anybody? If it was, which of its payments are executed? If not, please cancel them.';
 

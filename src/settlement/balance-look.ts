@@ -379,8 +379,10 @@ async function takenSince(tx: EmployerTransaction, comparison: Comparison): Prom
        WHERE NOT EXISTS (
          SELECT FROM pay_run r
          JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id ${WITH_SUBMITS}
-         WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND CASE WHEN r.id = c.pay_run_id
-           THEN o.status = 'VERIFIED' ELSE ${wasUnderWay('c.shown_from', 'c.balance_read_at')} END))
+         WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND r.id <> c.pay_run_id
+           AND ${wasUnderWay('c.shown_from', 'c.balance_read_at')})
+         AND NOT EXISTS (SELECT FROM instruction o
+           WHERE o.employer_id = $1 AND o.pay_run_id = c.pay_run_id AND o.status = 'VERIFIED'))
      SELECT t.id, t.pay_run_id, t.is_void, t.is_looked_at, (SELECT bool_and(is_known) FROM took) AS is_known,
        t.pay_run_id IN (SELECT pay_run_id FROM comparing) AS can_compare,
        (SELECT max(a.lacking_minor) FROM attention a WHERE a.employer_id = $1 AND a.subject_id = t.pay_run_id

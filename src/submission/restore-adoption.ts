@@ -6,7 +6,7 @@ import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
-import { isPastSubmit, mayBeSubmitted, statusesShown } from '../domain/bank-status';
+import { isPastSubmit, mostSubmitted, statusesShown } from '../domain/bank-status';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { INSTRUCTION_UNSENT, isInstructionLive } from '../domain/instruction';
 import { PAY_RUN_GOING_ON } from '../domain/pay-run';
@@ -81,8 +81,8 @@ interface Evidence {
   rows: PayableRow[];
   matched: ReadonlyMap<number, SeenPayment>;
   shown: BankInstruction | undefined;
-  /** A status past the submit, of it or of one of its payments; undefined where one that no document names may be. */
-  submitted: string | undefined;
+  /** A status of it or of one of its payments that is past the submit, or that no document names, so that it may be. */
+  status: string;
   /** What of it is not as it was approved. */
   differs: string | undefined;
   /** What its totals are beyond the approved ones, where they tell. */
@@ -141,11 +141,9 @@ export class RestoreAdoption {
   }
 
   private workOf(employerId: string, forgotten: Forgotten): Promise<ForgottenWork | string | undefined> {
-    return this.database.inEmployer(employerId, async (tx) => {
-      const settled = await settledAs(tx, forgotten);
-      if (settled === 'NOT_EXECUTED') return 'people had the word of the bank that it was not submitted';
-      return settled === 'taken back' ? undefined : workOf(tx, forgotten);
-    });
+    return this.database.inEmployer(employerId, async (tx) =>
+      (await wasAdopted(tx, forgotten)) ? undefined : workOf(tx, forgotten),
+    );
   }
 
   private async lookAt(
@@ -187,12 +185,11 @@ export class RestoreAdoption {
     const statuses = [shown?.status, ...ofPayments, instruction.bankStatus].filter(
       (status) => status != null,
     );
-    const submitted = statuses.find(isPastSubmit);
-    if (submitted === undefined && !statuses.some(mayBeSubmitted))
-      return 'the bank does not show it as submitted';
+    const status = mostSubmitted(statuses);
+    if (status === undefined) return 'the bank does not show it as submitted';
     const judgement = judgePayments(expected, seen);
     const isUnsettled = seen.some(({ status, wasSettled }) => wasSettled && status !== 'SETTLED');
-    const unmatched = { rows, matched: new Map<number, SeenPayment>(), shown, submitted, isUnsettled };
+    const unmatched = { rows, matched: new Map<number, SeenPayment>(), shown, status, isUnsettled };
     if (judgement.kind !== 'equal')
       return { ...unmatched, differs: textOfFirstFew(differencesIn(judgement, this.personal), MOST_NAMED) };
     const taken = await takenIds(this.database, instruction, judgement.matched);
@@ -216,8 +213,11 @@ export class RestoreAdoption {
     occasion: Occasion,
   ): Promise<string | undefined> {
     const run = await lockRun(tx, work.run.id);
-    if ((await settledAs(tx, forgotten)) !== undefined) return undefined;
-    if (evidence.submitted === undefined && !occasion.isSaid) return 'which no document names';
+    if (await wasAdopted(tx, forgotten)) return undefined;
+    if (!isPastSubmit(evidence.status) && !occasion.isSaid) {
+      await showAs(tx, forgotten, evidence.status);
+      return 'which no document names';
+    }
     const refusal = work.isOther ? OTHER_ID : await refusalOf(tx, run, work);
     if (refusal !== undefined) return refusal;
     const { differs, beyond: more } = evidence;
@@ -274,20 +274,27 @@ export class RestoreAdoption {
   }
 }
 
-/** What became of it by now: taken back by another replica, or by this one before it was interrupted; or by people's word. */
-async function settledAs(
+/** What people are asked about is the status that is shown now. */
+async function showAs(
   tx: EmployerTransaction,
   { bankInstructionId }: Forgotten,
-): Promise<'taken back' | 'NOT_EXECUTED' | undefined> {
-  const [settled] = await tx.query<{ unsent: boolean }>(
-    `SELECT EXISTS (SELECT FROM attention_action d
-       WHERE d.employer_id = $1 AND d.id = f.action_id AND d.action = 'NOT_EXECUTED') AS unsent
-     FROM forgotten_instruction f
-     WHERE f.employer_id = $1 AND f.bank_instruction_id = $2 AND f.adopted_at IS NOT NULL`,
+  status: string,
+): Promise<void> {
+  await tx.query(
+    `UPDATE forgotten_instruction SET bank_status = $3
+     WHERE employer_id = $1 AND bank_instruction_id = $2 AND action_id IS NULL AND bank_status <> $3`,
+    [tx.employerId, bankInstructionId, status],
+  );
+}
+
+/** By another replica, or by this one before it was interrupted. */
+async function wasAdopted(tx: EmployerTransaction, { bankInstructionId }: Forgotten): Promise<boolean> {
+  const adopted = await tx.query(
+    `SELECT FROM forgotten_instruction
+     WHERE employer_id = $1 AND bank_instruction_id = $2 AND adopted_at IS NOT NULL`,
     [tx.employerId, bankInstructionId],
   );
-  if (settled === undefined) return undefined;
-  return settled.unsent ? 'NOT_EXECUTED' : 'taken back';
+  return adopted.length > 0;
 }
 
 /** The run, plan and account of what was forgotten; why there are none, where there are not. */

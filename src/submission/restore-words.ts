@@ -85,7 +85,7 @@ export function happenedAfter(
     ),
     told(
       unnamed.filter(({ payRunId }) => payRunId !== null),
-      "opened at the bank, in a status that no document names, so that nobody knows whether it was submitted: resuming takes the bank's written word, and its run stays stopped until each UNRECORDED_SUBMIT is decided by that word",
+      "opened at the bank, in a status that no document names, so that nobody knows whether it was submitted: resuming takes the bank's written word, and its run stays stopped until each UNRECORDED_SUBMIT is decided by that word, as far as it can be, or the run is cancelled",
     ),
     told(
       unnamed.filter(({ payRunId }) => payRunId === null),

@@ -4,23 +4,21 @@ import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { isUndocumented, NOT_PROCESSABLE, readBankStatus, standingOf } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
-import { INSTRUCTION_UNSENT, isInstructionLive } from '../domain/instruction';
+import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
 import { PAY_RUN_SUBMITTED, PayRunStatus } from '../domain/pay-run';
 import type { CountAndSum } from '../domain/reconciliation';
 import { readToDecide } from '../employer/bank-problem';
 import { OTHER_UNIT } from '../employer/readiness';
 import type { Attention, AttentionActionRow } from '../pay-run/attention.entity';
-import { clearAttempt, raiseNaming } from '../pay-run/attention.store';
-import { SUBMITTED_AFTER_ALL, WAS_IT_SUBMITTED } from '../pay-run/attention-words';
+import { raiseNaming } from '../pay-run/attention.store';
+import { MAYBE_SUBMITTED, SUBMITTED_AFTER_ALL, WAS_IT_SUBMITTED } from '../pay-run/attention-words';
 import { Instruction } from '../pay-run/instruction.entity';
-import { endUnsubmitted, lockInstruction, planTheRest } from '../pay-run/instruction.store';
-import { lapseOnceClear } from '../pay-run/lapse';
-import { lockRun, openAmendment } from '../pay-run/pay-run.store';
-import { resumeRepayingRun } from '../pay-run/stop';
+import { lockInstruction } from '../pay-run/instruction.store';
+import { namedSubject } from '../pay-run/named-subject';
+import { lockRun } from '../pay-run/pay-run.store';
 import { Problem } from '../http/problem';
 import { Forgotten, Look, RestoreAdoption } from './restore-adoption';
-import { BUILT_IN } from './try-again';
 
 /** Of runs that can be neither approved nor cancelled any more people are asked about what is not taken back. */
 export const ASKED_OF: readonly PayRunStatus[] = [...PAY_RUN_SUBMITTED, 'CANCELLED'];
@@ -95,34 +93,6 @@ export class UnrecordedSubmits {
     if (refused.length > 0) await goOn(tx, attention.payRunId);
   }
 
-  /**
-   * What no document says was submitted, and by the bank's written word was not: what was built of it is given up, and is
-   * built again, by a new approval where nothing of its run is submitted.
-   * @throws DomainError WAS_EXECUTED
-   */
-  async giveUp(
-    tx: EmployerTransaction,
-    { payRunId }: Attention,
-    action: AttentionActionRow,
-    all: readonly Unrecorded[],
-  ): Promise<void> {
-    if (all.some(({ look }) => typeof look === 'object' && look.evidence.submitted !== undefined))
-      throw wasExecuted();
-    const run = await lockRun(tx, payRunId ?? '');
-    for (const { forgotten } of all) await endForgotten(tx, action, forgotten);
-    const settled = await tx.query(
-      `UPDATE forgotten_instruction SET action_id = $3, adopted_at = clock_timestamp()
-       WHERE employer_id = $1 AND bank_instruction_id = ANY ($2) AND adopted_at IS NULL RETURNING bank_instruction_id`,
-      [tx.employerId, all.map(({ forgotten }) => forgotten.bankInstructionId), action.id],
-    );
-    if (settled.length < all.length) throw wasExecuted();
-    await lapseOnceClear(tx, run);
-    const isBuilt = BUILT_IN.includes(run.status) && run.lapseReason === null;
-    if (isBuilt && !(await openAmendment(tx, run.id))) await planTheRest(tx, run);
-    await resumeRepayingRun(tx, run.id);
-    wake(tx, 'RUN', tx.employerId, [run.id]);
-  }
-
   /** @returns why it is not taken over */
   private async takeOne(
     tx: EmployerTransaction,
@@ -131,8 +101,7 @@ export class UnrecordedSubmits {
     byOthers: boolean,
   ): Promise<string | undefined> {
     if (look === undefined || typeof look === 'string') return look;
-    const { submitted } = look.evidence;
-    if (byOthers) await keep(tx, action, forgotten, submitted);
+    if (byOthers) await keep(tx, action, forgotten, look.evidence.status);
     return this.adoption.record(tx, look, {
       evidence: `two people: ${action.reason}`,
       cause: 'It was submitted without a submit in the record',
@@ -187,7 +156,7 @@ async function countExecuted(
 }
 
 /** The instruction that others submitted, or what people have read that a restored database forgot of a run. */
-async function subjectsOf(
+export async function subjectsOf(
   tx: EmployerTransaction,
   { instructionId, payRunId, subjectId, happened }: Attention,
 ): Promise<Forgotten[]> {
@@ -220,6 +189,8 @@ interface Left {
   /** Whether people have the bank's written word that it was executed. */
   said: boolean;
   runStatus: PayRunStatus;
+  /** Whether the record has it as built: what is given up of it is watched then. */
+  isBuilt: boolean;
   /** Of the instruction that was approved, where the record has it; of its run else. */
   payments: number;
   minor: string;
@@ -230,6 +201,7 @@ async function leftOf(tx: EmployerTransaction, payRunIds: readonly string[]): Pr
   return tx.query<Left>(
     `SELECT f.bank_instruction_id AS id, r.id AS run, f.instruction_id AS instruction, f.reference,
        f.bank_status AS status, f.action_id IS NOT NULL AS said, r.status AS "runStatus",
+       i.bank_instruction_id IS NOT DISTINCT FROM f.bank_instruction_id AS "isBuilt",
        coalesce(l.row_count, r.row_count) AS payments, coalesce(l.total_minor, r.total_minor) AS minor,
        jsonb_build_object('payments', r.row_count, 'minor', r.total_minor::text) AS "ofRun"
      FROM forgotten_instruction f JOIN pay_run r ON r.employer_id = f.employer_id AND r.id = f.pay_run_id
@@ -241,31 +213,14 @@ async function leftOf(tx: EmployerTransaction, payRunIds: readonly string[]): Pr
   );
 }
 
+/** Whether something that a restored database forgot of a run was not taken back, or given up. */
+export async function isLeftOf(tx: EmployerTransaction, payRunId: string): Promise<boolean> {
+  return (await leftOf(tx, [payRunId])).length > 0;
+}
+
 /** What no document says was submitted is asked about by itself: the bank may say of one that it was, and not of another. */
-function subjectOf({ instruction, run, status }: Left): string {
-  return isUndocumented(status) ? (instruction ?? run) : run;
-}
-
-/** Ends what was built of it in the record, where it is there. @throws DomainError WAS_EXECUTED */
-async function endForgotten(
-  tx: EmployerTransaction,
-  action: AttentionActionRow,
-  { instructionId: id }: Forgotten,
-): Promise<void> {
-  const { employerId } = tx;
-  if (id === undefined || !(await tx.manager.existsBy(Instruction, { employerId, id }))) return;
-  const instruction = await lockInstruction(tx, id);
-  if (!isInstructionLive(instruction.status)) return;
-  if (!INSTRUCTION_UNSENT.includes(instruction.status)) throw wasExecuted();
-  await endUnsubmitted(tx, instruction, `person:${action.proposedBy}`, action.reason);
-  await clearAttempt(tx, id, 'its instruction is given up');
-}
-
-function wasExecuted(): DomainError {
-  return new DomainError(
-    'WAS_EXECUTED',
-    'The bank shows that this instruction was submitted; it cannot be declared otherwise. Withdraw this.',
-  );
+function subjectOf({ id, run, status }: Left): string {
+  return isUndocumented(status) ? namedSubject(`forgotten ${id}`) : run;
 }
 
 /** What the record of a submit by others rests on; where a restore explains it, it rests on that. */
@@ -298,10 +253,11 @@ const UNREAD = `The bank was not read: ${OTHER_UNIT}. Set it as it was, or check
 
 const SETTLED = 'it was taken back into the record, or two people have decided it';
 
-const FOLLOWED =
-  'EXECUTED has it followed, and nobody of it paid again; NOT_EXECUTED gives it up, and its rows are built again, once the run is approved again where nothing of it is submitted.';
+const BUILT =
+  'The restored record has no submit of it, and nothing is sent for the same rows. Whether it was submitted nobody knows: each answer takes the bank’s written word. EXECUTED has nobody of it paid again by itself; NOT_EXECUTED gives it up, and in a run that goes on its rows are built again, once the run is approved again where nothing of it is submitted.';
 
-const COUNTED = 'EXECUTED has it counted, and nobody of it paid again by itself; NOT_EXECUTED gives it up.';
+const NOT_BUILT =
+  'The restored record does not have it as built, so that it would not be seen if the bank executed it later: nobody can say here that it was not submitted. Nothing is sent for the same rows, and its run is not paid again. EXECUTED takes the bank’s written word. Where that is that it was not, leave this open, cancel the run as long as that can be, and upload the rows of those who were not paid: each is held until an approver releases it.';
 
 const OVER =
   'The run goes on no more, and nobody whom it paid is paid again by itself. Once this is decided on the written word of the bank, what it executed is counted beside the payments of the run where it shows each as it was approved, and as settled or ended unpaid; else it stays a doubt of its report.';
@@ -367,7 +323,9 @@ async function raiseLeft(tx: EmployerTransaction, subjectId: string, left: reado
   if (one === undefined) return;
   const ids = left.map(({ id }) => id);
   const named = ids.map(quoted);
-  const { payments, minor } = subjectId === one.run ? one.ofRun : one;
+  const isAlone = isUndocumented(one.status);
+  const { payments, minor } = isAlone ? one : one.ofRun;
+  const isOver = ASKED_OF.includes(one.runStatus) && one.runStatus !== 'SUBMITTING';
   const alarm = {
     kind: 'UNRECORDED_SUBMIT',
     subjectId,
@@ -375,23 +333,28 @@ async function raiseLeft(tx: EmployerTransaction, subjectId: string, left: reado
     bankReference: ids.join(', '),
     payments,
     amountMinor: BigInt(minor),
+    ...(isAlone ? undocumented(one, isOver) : { happened: submitted(named, isOver) }),
   } as const;
-  const isOver = ASKED_OF.includes(one.runStatus) && one.runStatus !== 'SUBMITTING';
-  if (!left.every(({ status }) => isUndocumented(status)))
-    return raiseNaming(
-      tx,
-      {
-        ...alarm,
-        happened: `The bank shows ${named.join(', ')} as submitted. A restored database had forgotten that, and it could not be taken back. ${isOver ? OVER : 'The run is not sent on, and does not end, before this is decided.'}`,
-      },
-      named,
-    );
-  const statuses = [...new Set(left.map(({ status }) => status))].join(', ');
-  const undocumented = {
-    ...alarm,
-    happened: `${SUBMITTED_AFTER_ALL}${named.join(', ')} as ${statuses}, which no document names. ${isOver ? OVER : 'The run is not sent on before this is decided.'}`,
-    certain: `The restored record has no submit of it, and nothing is sent for the same rows. Whether it was submitted nobody knows: each answer takes the bank’s written word. ${isOver ? COUNTED : FOLLOWED}`,
+  await raiseNaming(tx, alarm, isAlone ? [...named, shownAs(one.status)] : named);
+}
+
+function submitted(named: readonly string[], isOver: boolean): string {
+  return `The bank shows ${named.join(', ')} as submitted. A restored database had forgotten that, and it could not be taken back. ${isOver ? OVER : 'The run is not sent on, and does not end, before this is decided.'}`;
+}
+
+function undocumented(
+  { id, status, isBuilt }: Left,
+  isOver: boolean,
+): Record<'happened' | 'certain' | 'askBank', string> {
+  const begins = isBuilt ? SUBMITTED_AFTER_ALL : MAYBE_SUBMITTED;
+  return {
+    happened: `${begins}${quoted(id)} ${shownAs(status)}. ${isOver ? OVER : 'The run is not sent on before this is decided.'}`,
+    certain: isBuilt ? BUILT : NOT_BUILT,
     askBank: WAS_IT_SUBMITTED,
   };
-  await raiseNaming(tx, undocumented, named);
+}
+
+/** What a question says of a status that the bank's word is asked about. */
+export function shownAs(status: string): string {
+  return `as ${status}, which no document names`;
 }

@@ -341,20 +341,26 @@ export const RESTORE_GUARDS: Guard[] = [
     lawful: `${insertion('forgotten_instruction', shown)}; ${afterwards}; ${takenBack('now()')}`,
     forbidden: [...of, insertion('forgotten_instruction', shown), takenBack('now()')].join('; '),
   })),
-  ...[
-    { what: 'without their word', word: 'EXECUTED', of: [] },
-    { what: 'while it has a submit in the record', word: 'NOT_EXECUTED', of: [submit] },
-  ].map(({ what, word, of }): Guard => {
-    const said = (action: string) =>
-      decision(
-        { ...shown, action_id: NEXT },
-        { asked: { instruction_id: null }, decided: { action, evidence: 'a letter' } },
-      );
+  ...(<{ what: string; word?: string; of?: Row }[]>[
+    { what: 'without their word', word: 'EXECUTED' },
+    { what: 'while its instruction may be submitted', of: { status: 'VERIFIED' } },
+    { what: 'while the record has no such instruction', of: { bank_instruction_id: 'another' } },
+  ]).map(({ what, word = 'NOT_EXECUTED', of = {} }): Guard => {
+    const { bank_instruction_id } = instruction;
+    const settled = (action: string, built: Row) =>
+      [
+        insertion('instruction', { ...instruction, status: 'ABANDONED', ...built }),
+        decision(
+          { ...shown, bank_instruction_id, action_id: NEXT },
+          { asked: { instruction_id: null }, decided: { action, evidence: 'a letter' } },
+        ),
+        `UPDATE forgotten_instruction SET adopted_at = now() WHERE action_id = '${NEXT}'`,
+      ].join('; ');
     return {
       name: `what people had the word of the bank of that nobody submitted it is not settled ${what}`,
       ...BY_SUBMIT,
-      lawful: `${said('NOT_EXECUTED')}; ${takenBack('now()')}`,
-      forbidden: [...of, said(word), takenBack('now()')].join('; '),
+      lawful: settled('NOT_EXECUTED', {}),
+      forbidden: settled(word, of),
     };
   }),
   ...['now()', 'NULL'].map((time): Guard => ({

@@ -1,6 +1,8 @@
 import type { Database, EmployerTransaction } from '../../src/database/database';
 import { newId } from '../../src/database/new-id';
+import type { PayRunStatus } from '../../src/domain/pay-run';
 import { Attention, type AttentionActionRow } from '../../src/pay-run/attention.entity';
+import { actionsFor } from '../../src/pay-run/attention-words';
 import type { RestoreAdoption } from '../../src/submission/restore-adoption';
 import { tellUnrecorded, Unrecorded, UnrecordedSubmits } from '../../src/submission/unrecorded-submits';
 import { idsOf } from '../database/two-employers';
@@ -67,29 +69,31 @@ describe('of a forgotten submit that its run does not take back', () => {
   });
 });
 
-describe('of forgotten submits of a run that is over', () => {
+describe('of what a restore made the record forget of a run', () => {
   const { employer, spareRun } = idsOf(1);
   let office: NothingAsked;
+  const runIs = (status: PayRunStatus) =>
+    execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica; UPDATE pay_run SET status = '${status}' WHERE id = '${spareRun}'`,
+    );
   beforeEach(async () => {
     office = await nothingAsked();
-    await execute(
-      office.server.superuserUrl,
-      `SET session_replication_role = replica; UPDATE pay_run SET status = 'CANCELLED' WHERE id = '${spareRun}'`,
-    );
+    await runIs('CANCELLED');
   });
   afterEach(() => office.close());
 
-  const found = (bankInstructionId: string) =>
+  const found = (bankInstructionId: string, status = 'SETTLED') =>
     execute(
       office.server.superuserUrl,
       `WITH restored AS (INSERT INTO database_restore (id, what) VALUES ('${newId()}', 'another database') RETURNING id)
        INSERT INTO forgotten_instruction (employer_id, bank_instruction_id, restore_id, pay_run_id, bank_status)
-       SELECT '${employer}', '${bankInstructionId}', id, '${spareRun}', 'SETTLED' FROM restored`,
+       SELECT '${employer}', '${bankInstructionId}', id, '${spareRun}', '${status}' FROM restored`,
     );
   const asked = () =>
     office.database.inEmployer(employer, async (tx) => {
       await tellUnrecorded(tx, [spareRun]);
-      const open = await tx.manager.findBy(Attention, { kind: 'UNRECORDED_SUBMIT', subjectId: spareRun });
+      const open = await tx.manager.findBy(Attention, { kind: 'UNRECORDED_SUBMIT', payRunId: spareRun });
       return open.filter(({ resolvedAt }) => resolvedAt === null);
     });
 
@@ -110,5 +114,27 @@ describe('of forgotten submits of a run that is over', () => {
     const adoption = { look: () => Promise.resolve('it is not shown') } as unknown as RestoreAdoption;
     const shown = await new UnrecordedSubmits(office.database, adoption).read(employer, first!);
     expect(shown.map(({ forgotten }) => forgotten.bankInstructionId)).toEqual(['471']);
+  });
+
+  it('each whose status no document names is asked about by itself, and not said to be submitted', async () => {
+    await runIs('SUBMITTING');
+    await found('471', 'INI_SOMETHING');
+    await found('472', 'INI_SOMETHING');
+    await found('47');
+    const happened = (await asked()).map((one) => one.happened);
+    const about = (id: string) => happened.filter((one) => one.includes(`"${id}"`));
+    expect(about('471')).toEqual([
+      expect.stringContaining('"471" as INI_SOMETHING, which no document names'),
+    ]);
+    expect(about('472')).toEqual([
+      expect.stringContaining('"472" as INI_SOMETHING, which no document names'),
+    ]);
+    expect(about('47')).toEqual([expect.stringContaining('The bank shows "47" as submitted')]);
+    expect(happened).toHaveLength(3);
+  });
+
+  it('it cannot be said of what the record has not as built that nobody submitted it', async () => {
+    await found('471', 'INI_SOMETHING');
+    expect((await asked()).map(actionsFor)).toEqual([['EXECUTED']]);
   });
 });
