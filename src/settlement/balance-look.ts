@@ -231,7 +231,8 @@ export async function mayCompareYet(
   days: number,
 ): Promise<boolean> {
   if (instruction.status !== 'CLOSED' && instruction.status !== 'VOID') return false;
-  const others = await tx.query(
+  const others = await queryByHash(
+    tx,
     `SELECT FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id ${WITH_SUBMITS}
      WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND r.id <> $3
        AND EXISTS (SELECT FROM pay_run own WHERE own.employer_id = $1 AND own.id = $3 AND own.balance_before_minor IS NOT NULL)
@@ -255,11 +256,6 @@ const WITH_SUBMITS = `LEFT JOIN submit_attempt s ON s.employer_id = o.employer_i
 
 /** When that was sent, by the clock of `balance_read_at`, too: the bank may have executed it at once, though a later read, or people, found that out. */
 const SENT_AT = `coalesce(s.attempted_at, o.submitted_at)`;
-
-/** In SQL, whether an instruction `o` that has ended was at the bank at an instant that a balance may show. */
-function wasUnderWay(shownFrom: string, readAt: string): string {
-  return `(o.closed_at >= ${shownFrom} AND coalesce(${SENT_AT}, '-infinity') < ${readAt})`;
-}
 
 interface Comparison extends Followed {
   /** What ended before that is in the balance from which the loss is counted. */
@@ -322,11 +318,12 @@ async function isUnderWayBeside(
   tx: EmployerTransaction,
   { instruction, run, account, shownFrom }: Comparison,
 ): Promise<boolean> {
-  const beside = await tx.query(
+  const beside = await queryByHash(
+    tx,
     `SELECT FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id ${WITH_SUBMITS}
      WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND CASE WHEN r.id = $3
          THEN o.status IN ('VERIFIED', ${UNDER_WAY}) OR (o.closed_at, o.id) > (coalesce($4::timestamptz, '-infinity'), $5)
-         ELSE o.status IN (${UNDER_WAY}) OR ${wasUnderWay('$7', '$6')} END
+         ELSE o.status IN (${UNDER_WAY}) OR (o.closed_at >= $7 AND coalesce(${SENT_AT}, '-infinity') < $6) END
      LIMIT 1`,
     [
       ...[tx.employerId, account.bankAccountId, run.id, instruction.closedAt, instruction.id],
@@ -373,14 +370,15 @@ async function takenSince(tx: EmployerTransaction, comparison: Comparison): Prom
        WHERE r.employer_id = $1 AND ${FROM_ACCOUNT}
          AND (r.id = $3 OR ${SENT_AT} >= $4
            OR o.status = 'VOID' AND greatest(s.attempted_at, r.execution_date) >= $4 - interval '${MAY_STILL_EXECUTE_DAYS} days')),
+     ended AS MATERIALIZED (
+       SELECT o.pay_run_id, o.closed_at, coalesce(${SENT_AT}, '-infinity') AS sent_at
+       FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id ${WITH_SUBMITS}
+       WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND o.closed_at >= (SELECT min(shown_from) FROM took)),
      comparing AS MATERIALIZED (
        SELECT c.pay_run_id FROM (SELECT pay_run_id, shown_from, balance_read_at FROM took
          GROUP BY pay_run_id, shown_from, balance_read_at HAVING max(ended_at) >= $9) c
-       WHERE NOT EXISTS (
-         SELECT FROM pay_run r
-         JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id ${WITH_SUBMITS}
-         WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND r.id <> c.pay_run_id
-           AND ${wasUnderWay('c.shown_from', 'c.balance_read_at')})
+       WHERE NOT EXISTS (SELECT FROM ended e
+           WHERE e.pay_run_id <> c.pay_run_id AND e.closed_at >= c.shown_from AND e.sent_at < c.balance_read_at)
          AND NOT EXISTS (SELECT FROM instruction o
            WHERE o.employer_id = $1 AND o.pay_run_id = c.pay_run_id AND o.status = 'VERIFIED'))
      SELECT t.id, t.pay_run_id, t.is_void, t.is_looked_at, (SELECT bool_and(is_known) FROM took) AS is_known,

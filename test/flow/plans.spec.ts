@@ -240,6 +240,9 @@ function yearsBefore(column: string, type: string, years: number): string {
   if (/^(employer|account|person|approver)_id$|_by$/.test(column)) return column;
   if (type === 'uuid') return `md5('${years}' || ${column})::uuid`;
   if (type === 'date') return `${column} - 365 * ${years}`;
+  // There are no partitions of the years before.
+  if (type === 'timestamp with time zone' && !/^(intended_)?at$/.test(column))
+    return `${column} - interval '${365 * years} days'`;
   if (type === 'pay_period') return `left(${column}, 4)::int - ${years} || right(${column}, 3)`;
   if (/^bank_\w+_id$/.test(column)) return `${column} || '-${years}'`;
   return column === 'seq' ? `seq + 1000000 * ${years}` : column;
