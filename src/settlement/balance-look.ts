@@ -254,7 +254,10 @@ const UNDER_WAY = words(INSTRUCTION_UNDER_WAY);
 const WITH_SUBMITS = `LEFT JOIN submit_attempt s ON s.employer_id = o.employer_id
   AND s.planned_instruction_id = o.planned_instruction_id AND s.outcome IS DISTINCT FROM 'PROVEN_UNSENT'`;
 
-/** When that was sent, by the clock of `balance_read_at`, too: the bank may have executed it at once, though a later read, or people, found that out. */
+/**
+ * When that was sent, by the clock of `balance_read_at`, too: the bank may have executed it at once, though a later read, or
+ * people, found that out.
+ */
 const SENT_AT = `coalesce(s.attempted_at, o.submitted_at)`;
 
 interface Comparison extends Followed {
@@ -322,7 +325,7 @@ async function isUnderWayBeside(
     tx,
     `SELECT FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id ${WITH_SUBMITS}
      WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND CASE WHEN r.id = $3
-         THEN o.status IN ('VERIFIED', ${UNDER_WAY}) OR (o.closed_at, o.id) > (coalesce($4::timestamptz, '-infinity'), $5)
+         THEN r.status = 'SUBMITTING' OR o.status IN (${UNDER_WAY}) OR (o.closed_at, o.id) > (coalesce($4::timestamptz, '-infinity'), $5)
          ELSE o.status IN (${UNDER_WAY}) OR (o.closed_at >= $7 AND coalesce(${SENT_AT}, '-infinity') < $6) END
      LIMIT 1`,
     [
@@ -379,8 +382,8 @@ async function takenSince(tx: EmployerTransaction, comparison: Comparison): Prom
          GROUP BY pay_run_id, shown_from, balance_read_at HAVING max(ended_at) >= $9) c
        WHERE NOT EXISTS (SELECT FROM ended e
            WHERE e.pay_run_id <> c.pay_run_id AND e.closed_at >= c.shown_from AND e.sent_at < c.balance_read_at)
-         AND NOT EXISTS (SELECT FROM instruction o
-           WHERE o.employer_id = $1 AND o.pay_run_id = c.pay_run_id AND o.status = 'VERIFIED'))
+         AND NOT EXISTS (SELECT FROM pay_run r
+           WHERE r.employer_id = $1 AND r.id = c.pay_run_id AND r.status = 'SUBMITTING'))
      SELECT t.id, t.pay_run_id, t.is_void, t.is_looked_at, (SELECT bool_and(is_known) FROM took) AS is_known,
        t.pay_run_id IN (SELECT pay_run_id FROM comparing) AS can_compare,
        (SELECT max(a.lacking_minor) FROM attention a WHERE a.employer_id = $1 AND a.subject_id = t.pay_run_id

@@ -355,8 +355,10 @@ export class FollowService {
     const ageMs = Math.max(0, now - since.getTime());
     // The bank may still execute on its date what people declared not executed before it.
     const dueMs = instruction.status === 'VOID' ? Date.parse(run.executionDate) : 0;
-    const isOver = watched && now - Math.max(since.getTime(), dueMs) > WATCH_DAYS * DAY_MS;
-    if (isOver && !(await mayCompareYet(tx, followed, since, new Date(now), WATCH_DAYS))) return 'never';
+    const watchedFrom = new Date(Math.max(since.getTime(), dueMs));
+    const isOver = watched && now - watchedFrom.getTime() > WATCH_DAYS * DAY_MS;
+    if (isOver && !(await mayCompareYet(tx, followed, watchedFrom, new Date(now), WATCH_DAYS)))
+      return 'never';
     const stepAt = (forMs: number) => Math.min(Math.floor(forMs / Math.max(stepMs, 1)), delays.length - 1);
     const delayAt = (forMs: number) => delays[stepAt(forMs)] ?? DAY_MS;
     if (instruction.status === 'CLOSED') {

@@ -7,7 +7,7 @@ import type { EmployerTransaction } from '../database/database';
 import { BankReads } from '../employer/bank-reads';
 import type { Standing } from '../employer/standing';
 import { aboutInstruction, clearOf, raiseUndecided } from '../pay-run/attention.store';
-import { isSaidExecuted, isSaidUnsubmitted } from '../pay-run/forgotten-pay';
+import { isSaidExecuted } from '../pay-run/forgotten-pay';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { namesOf } from '../pay-run/message-id';
 import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
@@ -53,10 +53,7 @@ export class TombstoneWatch {
         return;
       }
       if (await isSaidExecuted(tx, instruction)) return;
-      if (!isPastSubmit(status)) {
-        if (await isSaidUnsubmitted(tx, instruction, status)) return;
-        return tellOfUnclear(tx, instruction, planned, status);
-      }
+      if (!isPastSubmit(status)) return tellOfUnclear(tx, instruction, planned, status);
       await tellOfMovedTombstone(tx, instruction, planned, status, known);
     });
   }

@@ -393,7 +393,14 @@ describe('what people declared not executed more than the days ago that it is wa
 });
 
 describe('what ended more than the days ago that it is watched', () => {
-  const isReadAgain = async (balance: string, sent: string, other: string) => {
+  const closed = (at: string) =>
+    `status = 'CLOSED', outcome = 'SETTLED', closed_at = now() - interval '${at}'`;
+  const isReadAgain = async (
+    balance: string,
+    sent: string,
+    other: string,
+    own = `submitted_at = now() - interval '32 days', ${closed('31 days')}`,
+  ) => {
     await execute(
       office.server.superuserUrl,
       `SET session_replication_role = replica;
@@ -404,8 +411,7 @@ describe('what ended more than the days ago that it is watched', () => {
            'pay_run_id', (SELECT r.id FROM pay_run r WHERE r.employer_id = i.employer_id AND r.id <> i.pay_run_id LIMIT 1)))).*
          FROM instruction i WHERE id = '${ours.instruction[1]}';
        UPDATE instruction SET submitted_at = now() - interval '${sent}', ${other} WHERE bank_instruction_id = '4712';
-       UPDATE instruction SET status = 'CLOSED', outcome = 'SETTLED', bank_instruction_id = '4711',
-         submitted_at = now() - interval '32 days', closed_at = now() - interval '31 days'
+       UPDATE instruction SET bank_instruction_id = '4711', ${own}
        WHERE id = '${ours.instruction[1]}';
        UPDATE pay_run SET balance_before_minor = ${balance}, balance_read_at = CASE WHEN ${balance} IS NOT NULL THEN now() END WHERE id = '${ours.run}';
        DELETE FROM lease;
@@ -418,8 +424,6 @@ describe('what ended more than the days ago that it is watched', () => {
     );
     return lease?.again;
   };
-  const closed = (at: string) =>
-    `status = 'CLOSED', outcome = 'SETTLED', closed_at = now() - interval '${at}'`;
 
   it.each([
     [
@@ -435,5 +439,16 @@ describe('what ended more than the days ago that it is watched', () => {
     ['is read no more where no balance is to be compared', 'NULL', '20 days', `status = 'SUBMITTED'`, false],
   ])('%s', async (_what, balance, sent, other, expected) => {
     expect(await isReadAgain(balance, sent, other)).toBe(expected);
+  });
+
+  it('is read on, where people declared it not executed before its date, by that date', async () => {
+    const declared = `status = 'VOID', submitted_at = NULL, created_at = now() - interval '60 days'`;
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica;
+       DELETE FROM state_change WHERE subject_id = '${ours.instruction[1]}';
+       UPDATE pay_run SET execution_date = current_date - 31`,
+    );
+    expect(await isReadAgain('1', '20 days', `status = 'SUBMITTED'`, declared)).toBe(true);
   });
 });
