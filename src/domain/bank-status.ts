@@ -173,6 +173,11 @@ export function mayBeSubmitted(value: string): boolean {
   return isPastSubmit(value) || isUndocumented(value);
 }
 
+/** How people are told of a status that no document names. */
+export function shownAs(status: string): string {
+  return `as ${status}, which no document names`;
+}
+
 /** Whether no document names a status: nobody knows whether it comes before or after a submit. */
 export function isUndocumented(value: string): boolean {
   return readBankStatus(value).kind === 'unknown';

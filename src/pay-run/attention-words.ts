@@ -89,7 +89,7 @@ export const ATTENTION_WORDS = {
       'The bank shows a submit that is not in the record. Nothing more is sent for the same rows, and no other run pays them.',
     askBank:
       'Who submitted customer instruction {ref}, and which payments of it are executed? Please confirm it in writing.',
-    actions: ['EXECUTED', 'NOT_EXECUTED'],
+    actions: ['EXECUTED'],
   },
   TOTAL_MISMATCH_AFTER_SUBMIT: {
     certain:
@@ -336,13 +336,7 @@ export const SUBMITTED_OR_NOT =
 /** How the same question begins of an instruction that is to be submitted: only that word has it built again. */
 export const UNSENT_OR_NOT = `${BEFORE_SUBMIT}the bank does not say whether somebody else submitted this instruction`;
 
-/** How the question begins whether a restore made the record forget a submit: only that word answers it. */
-export const SUBMITTED_AFTER_ALL = 'Nobody knows whether this was submitted: the bank shows ';
-
-/** How the same question begins of what the record has not as built: that it was not submitted could not be watched. */
-export const MAYBE_SUBMITTED = 'This may have been submitted: the bank shows ';
-
-/** What is asked of the bank in all of these. */
+/** What is asked of the bank in both, and of what a restore may have made the record forget. */
 export const WAS_IT_SUBMITTED =
   'Was customer instruction {ref} submitted by anybody? If it was, which of its payments are executed? If not, please cancel them.';
 
@@ -356,7 +350,7 @@ const HAD_SETTLED = 'of payments that had ended as SETTLED:';
  * The actions on offer. What a status means is decided while payments wait for it, and then nothing else ends them; nor
  * does anything but the bank's word let a run go on that waits for it. Of payments that ended unpaid it can only be said
  * that they stay so. What is not shown is built again before the submit only. The only payment of a run is
- * not taken out of it. What the bank shows as submitted was.
+ * not taken out of it.
  */
 export function actionsFor(asked: Asked): readonly AttentionAction[] {
   const { kind, payments, happened } = asked;
@@ -364,7 +358,6 @@ export function actionsFor(asked: Asked): readonly AttentionAction[] {
   if (kind === 'REPLACED_UNSEEN' && !happened.startsWith(SUCCESSOR_REFUSED)) return ['NOT_PAID'];
   if (kind === 'ROW_UNSEEN' && !happened.startsWith(BEFORE_SUBMIT)) return ['ACKNOWLEDGE'];
   if (kind === 'ROW_UNSEEN' && happened.startsWith(UNSENT_OR_NOT)) return ['TRY_AGAIN'];
-  if (kind === 'UNRECORDED_SUBMIT' && !happened.startsWith(SUBMITTED_AFTER_ALL)) return ['EXECUTED'];
   if (kind === 'ROW_REFUSED_BY_BANK' && payments === 1) return ['TRY_AGAIN'];
   if (kind !== 'UNKNOWN_STATUS') return actions;
   const waiting = payments > 0 && !happened.includes(HAD_SETTLED);
@@ -377,7 +370,6 @@ export function needsWord(
   { kind, happened }: Pick<Asked, 'kind' | 'happened'>,
   action: AttentionAction,
 ): boolean {
-  if (kind === 'UNRECORDED_SUBMIT') return action === 'NOT_EXECUTED';
   if (kind !== 'ROW_UNSEEN') return false;
   return happened.startsWith(action === 'TRY_AGAIN' ? UNSENT_OR_NOT : SUBMITTED_OR_NOT);
 }

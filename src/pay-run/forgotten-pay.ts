@@ -88,20 +88,3 @@ export async function isAskedAsForgotten(
   );
   return asked.length > 0;
 }
-
-/**
- * Whether two people said on the bank's written word that nobody submitted an instruction while it showed this status: that is
- * asked about no more.
- */
-export async function isSaidUnsubmitted(
-  tx: EmployerTransaction,
-  { bankInstructionId }: Pick<Instruction, 'bankInstructionId'>,
-  status: string,
-): Promise<boolean> {
-  const said = await tx.query(
-    `SELECT FROM forgotten_instruction f JOIN attention_action d ON d.employer_id = f.employer_id AND d.id = f.action_id
-     WHERE f.employer_id = $1 AND f.bank_instruction_id = $2 AND f.bank_status = $3 AND d.action = 'NOT_EXECUTED'`,
-    [tx.employerId, bankInstructionId, status],
-  );
-  return said.length > 0;
-}

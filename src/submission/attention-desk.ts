@@ -26,7 +26,6 @@ import { recordExecuted } from './submit-record';
 import { TryAgain } from './try-again';
 import { Unrecorded, UnrecordedSubmits } from './unrecorded-submits';
 import { UnseenWord } from './unseen-word';
-import { UnsubmittedWord } from './unsubmitted-word';
 import { loadWork } from './work';
 
 /** What a person proposes to do about an attention. */
@@ -51,7 +50,6 @@ export class AttentionDesk {
     private readonly burial: Burial,
     private readonly execution: ExecutedWord,
     private readonly unrecorded: UnrecordedSubmits,
-    private readonly unsubmitted: UnsubmittedWord,
     private readonly meaning: StatusMeaning,
     private readonly word: UnseenWord,
     private readonly again: TryAgain,
@@ -174,19 +172,15 @@ export class AttentionDesk {
       await assertProposerMay(tx, proposed);
       return { attention: open, action: proposed };
     });
-    const isUnrecorded = attention.kind === 'UNRECORDED_SUBMIT';
-    if (action.action === 'NOT_EXECUTED')
-      await (isUnrecorded
-        ? this.unsubmitted.prove(employerId, attention)
-        : this.burial.prove(employerId, attention, action.evidence));
-    if (action.action === 'EXECUTED' && !isUnrecorded)
+    if (action.action === 'NOT_EXECUTED') await this.burial.prove(employerId, attention, action.evidence);
+    if (action.action === 'EXECUTED' && attention.kind !== 'UNRECORDED_SUBMIT')
       await this.execution.prove(employerId, attention, action.evidence);
     if (MEANINGS.includes(action.action) && !isOfUnseen(attention))
       await this.meaning.prove(employerId, attention, action);
     if (action.action === 'TRY_AGAIN') await this.again.prove(employerId, attention, action);
     const unseen = isOfUnseen(attention) ? await this.word.prove(employerId, attention, action) : [];
     const shown =
-      isUnrecorded && action.action === 'EXECUTED' ? await this.unrecorded.read(employerId, attention) : [];
+      attention.kind === 'UNRECORDED_SUBMIT' ? await this.unrecorded.read(employerId, attention) : [];
     await this.database.inEmployer(employerId, async (tx) => {
       const confirmed = await tx.query(
         `UPDATE attention_action SET confirmed_by = $3, confirmed_at = clock_timestamp()
@@ -234,9 +228,7 @@ export class AttentionDesk {
           ? this.unrecorded.takeOver(tx, attention, action, shown)
           : this.executed(tx, attention, action);
       case 'NOT_EXECUTED':
-        return attention.kind === 'UNRECORDED_SUBMIT'
-          ? this.unsubmitted.giveUp(tx, attention, action)
-          : this.burial.bury(tx, attention, action);
+        return this.burial.bury(tx, attention, action);
       case 'PAID':
       case 'NOT_PAID':
         return this.meaning.decide(tx, attention, action);

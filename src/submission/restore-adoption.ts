@@ -6,7 +6,7 @@ import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
-import { isPastSubmit, mostSubmitted, statusesShown } from '../domain/bank-status';
+import { isPastSubmit, mostSubmitted, shownAs, statusesShown } from '../domain/bank-status';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { INSTRUCTION_UNSENT, isInstructionLive } from '../domain/instruction';
 import { PAY_RUN_GOING_ON } from '../domain/pay-run';
@@ -214,10 +214,7 @@ export class RestoreAdoption {
   ): Promise<string | undefined> {
     const run = await lockRun(tx, work.run.id);
     if (await wasAdopted(tx, forgotten)) return undefined;
-    if (!isPastSubmit(evidence.status) && !occasion.isSaid) {
-      await showAs(tx, forgotten, evidence.status);
-      return 'which no document names';
-    }
+    if (!isPastSubmit(evidence.status) && !occasion.isSaid) return `shown ${shownAs(evidence.status)}`;
     const refusal = work.isOther ? OTHER_ID : await refusalOf(tx, run, work);
     if (refusal !== undefined) return refusal;
     const { differs, beyond: more } = evidence;
@@ -272,19 +269,6 @@ export class RestoreAdoption {
     await clearAttempt(tx, id, REASON);
     return instruction;
   }
-}
-
-/** What people are asked about is the status that is shown now. */
-async function showAs(
-  tx: EmployerTransaction,
-  { bankInstructionId }: Forgotten,
-  status: string,
-): Promise<void> {
-  await tx.query(
-    `UPDATE forgotten_instruction SET bank_status = $3
-     WHERE employer_id = $1 AND bank_instruction_id = $2 AND action_id IS NULL AND bank_status <> $3`,
-    [tx.employerId, bankInstructionId, status],
-  );
 }
 
 /** By another replica, or by this one before it was interrupted. */

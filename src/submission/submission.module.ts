@@ -30,7 +30,6 @@ import { Submitter } from './submitter';
 import { TryAgain } from './try-again';
 import { UnrecordedSubmits } from './unrecorded-submits';
 import { UnsentSubmits } from './unsent-submits';
-import { UnsubmittedWord } from './unsubmitted-word';
 import { Verifier } from './verifier';
 
 /** Build, gate, submit; what people decide of it; and what follows a restore. */
@@ -65,7 +64,6 @@ import { Verifier } from './verifier';
     Submitter,
     UnrecordedSubmits,
     UnsentSubmits,
-    UnsubmittedWord,
     Verifier,
   ],
   exports: [Restores, SubmissionService],

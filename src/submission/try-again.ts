@@ -17,7 +17,7 @@ import { tellOfUnrecordedMove } from './unrecorded-move';
 import { loadWork } from './work';
 
 /** The states of a run in which its instructions are built, also one that had to be built again. */
-export const BUILT_IN: readonly PayRunStatus[] = ['BUILDING', 'VERIFIED', 'SUBMITTING'];
+const BUILT_IN: readonly PayRunStatus[] = ['BUILDING', 'VERIFIED', 'SUBMITTING'];
 
 /** Two people have the rows of an instruction built anew that could not be built. */
 @Injectable()

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { isNotShown, NotFound, ReadFails } from '../bank/errors';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
-import { isUndocumented, NOT_PROCESSABLE, readBankStatus, standingOf } from '../domain/bank-status';
+import { isUndocumented, NOT_PROCESSABLE, readBankStatus, shownAs, standingOf } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
@@ -12,7 +12,7 @@ import { readToDecide } from '../employer/bank-problem';
 import { OTHER_UNIT } from '../employer/readiness';
 import type { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { raiseNaming } from '../pay-run/attention.store';
-import { MAYBE_SUBMITTED, SUBMITTED_AFTER_ALL, WAS_IT_SUBMITTED } from '../pay-run/attention-words';
+import { WAS_IT_SUBMITTED } from '../pay-run/attention-words';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction } from '../pay-run/instruction.store';
 import { namedSubject } from '../pay-run/named-subject';
@@ -156,7 +156,7 @@ async function countExecuted(
 }
 
 /** The instruction that others submitted, or what people have read that a restored database forgot of a run. */
-export async function subjectsOf(
+async function subjectsOf(
   tx: EmployerTransaction,
   { instructionId, payRunId, subjectId, happened }: Attention,
 ): Promise<Forgotten[]> {
@@ -189,8 +189,6 @@ interface Left {
   /** Whether people have the bank's written word that it was executed. */
   said: boolean;
   runStatus: PayRunStatus;
-  /** Whether the record has it as built: what is given up of it is watched then. */
-  isBuilt: boolean;
   /** Of the instruction that was approved, where the record has it; of its run else. */
   payments: number;
   minor: string;
@@ -201,7 +199,6 @@ async function leftOf(tx: EmployerTransaction, payRunIds: readonly string[]): Pr
   return tx.query<Left>(
     `SELECT f.bank_instruction_id AS id, r.id AS run, f.instruction_id AS instruction, f.reference,
        f.bank_status AS status, f.action_id IS NOT NULL AS said, r.status AS "runStatus",
-       i.bank_instruction_id IS NOT DISTINCT FROM f.bank_instruction_id AS "isBuilt",
        coalesce(l.row_count, r.row_count) AS payments, coalesce(l.total_minor, r.total_minor) AS minor,
        jsonb_build_object('payments', r.row_count, 'minor', r.total_minor::text) AS "ofRun"
      FROM forgotten_instruction f JOIN pay_run r ON r.employer_id = f.employer_id AND r.id = f.pay_run_id
@@ -211,11 +208,6 @@ async function leftOf(tx: EmployerTransaction, payRunIds: readonly string[]): Pr
      ORDER BY f.found_at, f.bank_instruction_id`,
     [tx.employerId, payRunIds],
   );
-}
-
-/** Whether something that a restored database forgot of a run was not taken back, or given up. */
-export async function isLeftOf(tx: EmployerTransaction, payRunId: string): Promise<boolean> {
-  return (await leftOf(tx, [payRunId])).length > 0;
 }
 
 /** What no document says was submitted is asked about by itself: the bank may say of one that it was, and not of another. */
@@ -253,11 +245,8 @@ const UNREAD = `The bank was not read: ${OTHER_UNIT}. Set it as it was, or check
 
 const SETTLED = 'it was taken back into the record, or two people have decided it';
 
-const BUILT =
-  'The restored record has no submit of it, and nothing is sent for the same rows. Whether it was submitted nobody knows: each answer takes the bank’s written word. EXECUTED has nobody of it paid again by itself; NOT_EXECUTED gives it up, and in a run that goes on its rows are built again, once the run is approved again where nothing of it is submitted.';
-
-const NOT_BUILT =
-  'The restored record does not have it as built, so that it would not be seen if the bank executed it later: nobody can say here that it was not submitted. Nothing is sent for the same rows, and its run is not paid again. EXECUTED takes the bank’s written word. Where that is that it was not, leave this open, cancel the run as long as that can be, and upload the rows of those who were not paid: each is held until an approver releases it.';
+const NOBODY_KNOWS =
+  'Whether it was submitted nobody knows. Nothing is sent for the same rows, and its run is not paid again. EXECUTED takes the bank’s written word. Where that is that it was not, leave this open, cancel the run as long as that can be, and upload the rows of those who were not paid: each is held until an approver releases it.';
 
 const OVER =
   'The run goes on no more, and nobody whom it paid is paid again by itself. Once this is decided on the written word of the bank, what it executed is counted beside the payments of the run where it shows each as it was approved, and as settled or ended unpaid; else it stays a doubt of its report.';
@@ -343,18 +332,12 @@ function submitted(named: readonly string[], isOver: boolean): string {
 }
 
 function undocumented(
-  { id, status, isBuilt }: Left,
+  { id, status }: Left,
   isOver: boolean,
 ): Record<'happened' | 'certain' | 'askBank', string> {
-  const begins = isBuilt ? SUBMITTED_AFTER_ALL : MAYBE_SUBMITTED;
   return {
-    happened: `${begins}${quoted(id)} ${shownAs(status)}. ${isOver ? OVER : 'The run is not sent on before this is decided.'}`,
-    certain: isBuilt ? BUILT : NOT_BUILT,
+    happened: `This may have been submitted: the bank shows ${quoted(id)} ${shownAs(status)}. ${isOver ? OVER : 'The run is not sent on before this is decided.'}`,
+    certain: NOBODY_KNOWS,
     askBank: WAS_IT_SUBMITTED,
   };
-}
-
-/** What a question says of a status that the bank's word is asked about. */
-export function shownAs(status: string): string {
-  return `as ${status}, which no document names`;
 }

@@ -179,25 +179,6 @@ const UNRECORDED_GUARDS: Guard[] = [
     lawful: decision(inWriting, BY_LETTER),
     forbidden: decision(inWriting, { asked: { instruction_id: null } }),
   },
-  ...(<{ what: string; change: Change }[]>[
-    { what: 'without what the bank wrote', change: { decided: { evidence: ' ' } } },
-    { what: 'by one person', change: { decided: { confirmed_by: null, confirmed_at: null } } },
-  ]).map(({ what, change }): Guard => {
-    const unsent = { action: 'NOT_EXECUTED', evidence: 'a letter' };
-    const asking = { asked: { instruction_id: null } };
-    return {
-      name: `what may have been forgotten is not said to be unsubmitted ${what}`,
-      ...BY_TWO,
-      lawful: decision(inWriting, { ...asking, decided: unsent }),
-      forbidden: decision(inWriting, { ...asking, decided: { ...unsent, ...change.decided } }),
-    };
-  }),
-  {
-    name: 'what somebody else submitted is not said to be unsubmitted',
-    ...BY_TWO,
-    lawful: decision(byOthers),
-    forbidden: decision(byOthers, { decided: { action: 'NOT_EXECUTED', evidence: 'a letter' } }),
-  },
   {
     name: 'nothing replaces, unless it is held, what a forgotten submit of another run may have paid',
     ...BY_ANOTHER,
@@ -341,28 +322,6 @@ export const RESTORE_GUARDS: Guard[] = [
     lawful: `${insertion('forgotten_instruction', shown)}; ${afterwards}; ${takenBack('now()')}`,
     forbidden: [...of, insertion('forgotten_instruction', shown), takenBack('now()')].join('; '),
   })),
-  ...(<{ what: string; word?: string; of?: Row }[]>[
-    { what: 'without their word', word: 'EXECUTED' },
-    { what: 'while its instruction may be submitted', of: { status: 'VERIFIED' } },
-    { what: 'while the record has no such instruction', of: { bank_instruction_id: 'another' } },
-  ]).map(({ what, word = 'NOT_EXECUTED', of = {} }): Guard => {
-    const { bank_instruction_id } = instruction;
-    const settled = (action: string, built: Row) =>
-      [
-        insertion('instruction', { ...instruction, status: 'ABANDONED', ...built }),
-        decision(
-          { ...shown, bank_instruction_id, action_id: NEXT },
-          { asked: { instruction_id: null }, decided: { action, evidence: 'a letter' } },
-        ),
-        `UPDATE forgotten_instruction SET adopted_at = now() WHERE action_id = '${NEXT}'`,
-      ].join('; ');
-    return {
-      name: `what people had the word of the bank of that nobody submitted it is not settled ${what}`,
-      ...BY_SUBMIT,
-      lawful: settled('NOT_EXECUTED', {}),
-      forbidden: settled(word, of),
-    };
-  }),
   ...['now()', 'NULL'].map((time): Guard => ({
     name: `what was taken back stays as it was, and is not taken back at ${time}`,
     ...BY_SUBMIT,

@@ -142,6 +142,11 @@ describe('a restored database, at a bank that always answers one read otherwise 
 
 describe('a restored run that is being submitted, at a bank that shows the status of what was submitted and no payment of it', () => {
   /** It is settled since the backup, and its cut-off has passed when the bank is read. */
+  const PAYMENT_READS = [
+    'listInstructionPaymentTransactions',
+    'listPaymentTransactions',
+    'getPaymentTransaction',
+  ];
   async function late(): Promise<string> {
     await payroll.stopPastTheGate();
     const date = payroll.executionDate();
@@ -150,12 +155,7 @@ describe('a restored run that is being submitted, at a bank that shows the statu
     await restoring.backUp();
     await payroll.letRunsGoOn();
     await payroll.until(id, ['SETTLED'], 20_000);
-    for (const read of [
-      'listInstructionPaymentTransactions',
-      'listPaymentTransactions',
-      'getPaymentTransaction',
-    ])
-      await lasting(read, '403');
+    for (const read of PAYMENT_READS) await lasting(read, '403');
     await restoring.restore();
     expect(await restoring.answered()).toContain('the bank does not let it be read');
     payroll.clock.set(new Date(`${date}T23:59:30Z`));
@@ -179,6 +179,29 @@ describe('a restored run that is being submitted, at a bank that shows the statu
     await payroll.until(id, ['FAILED'], 30_000);
     expect(await asked('UNRECORDED_SUBMIT')).toEqual([]);
     expect(await asked('INVARIANT_BREACH')).toEqual([]);
+    expect(await timesPaid()).toEqual([1, 1]);
+  });
+
+  it('is asked about once when its run is cancelled, as people were told that it may be, and stops nobody else', async () => {
+    await start();
+    await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['VERIFIED'], 20_000);
+    await restoring.backUp();
+    await payroll.clearFaults();
+    await payroll.until(id, ['SETTLED'], 20_000);
+    for (const read of PAYMENT_READS) await lasting(read, '403');
+    await restoring.restore();
+    expect(await restoring.answered()).toContain('or is to be cancelled');
+    await goOn();
+    const cancelled = payroll.path(`/pay-runs/${id}/cancellation`);
+    await payroll.as('preparer').post(cancelled, { reason: 'the bank has paid it' });
+    await payroll.until(id, ['CANCELLED'], 30_000);
+    await payroll.askedAbout(id, 'UNRECORDED_SUBMIT');
+    await restoring.change('UPDATE lease SET wake_at = now()');
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    expect(await asked('INVARIANT_BREACH')).toEqual([]);
+    expect(await asked('UNRECORDED_SUBMIT')).toHaveLength(1);
     expect(await timesPaid()).toEqual([1, 1]);
   });
 

@@ -15,7 +15,6 @@ import { Burial } from '../../src/submission/burial';
 import { ExecutedWord } from '../../src/submission/executed-word';
 import { StatusMeaning } from '../../src/submission/status-meaning';
 import { UnseenWord } from '../../src/submission/unseen-word';
-import { UnsubmittedWord } from '../../src/submission/unsubmitted-word';
 import { TryAgain } from '../../src/submission/try-again';
 import { UnrecordedSubmits } from '../../src/submission/unrecorded-submits';
 import { APPROVER, idsOf, PREPARER } from '../database/two-employers';
@@ -141,7 +140,6 @@ describe('what two people confirm', () => {
       {} as Burial,
       {} as ExecutedWord,
       {} as UnrecordedSubmits,
-      {} as UnsubmittedWord,
       {} as StatusMeaning,
       {} as UnseenWord,
       {} as TryAgain,

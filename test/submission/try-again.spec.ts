@@ -14,7 +14,6 @@ import { InstructionReader, SubmittedBefore } from '../../src/submission/read-ba
 import { StatusMeaning } from '../../src/submission/status-meaning';
 import { TryAgain } from '../../src/submission/try-again';
 import { UnseenWord } from '../../src/submission/unseen-word';
-import { UnsubmittedWord } from '../../src/submission/unsubmitted-word';
 import { UnrecordedSubmits } from '../../src/submission/unrecorded-submits';
 import { lapseRun } from '../../src/pay-run/lapse';
 import { Company, PayOffice, rows } from '../pay-run/pay-office';
@@ -43,7 +42,6 @@ describe('trying again what the bank refused', () => {
       {} as Burial,
       {} as ExecutedWord,
       {} as UnrecordedSubmits,
-      {} as UnsubmittedWord,
       {} as StatusMeaning,
       {} as UnseenWord,
       new TryAgain(office.database, {

@@ -2,7 +2,6 @@ import type { Database, EmployerTransaction } from '../../src/database/database'
 import { newId } from '../../src/database/new-id';
 import type { PayRunStatus } from '../../src/domain/pay-run';
 import { Attention, type AttentionActionRow } from '../../src/pay-run/attention.entity';
-import { actionsFor } from '../../src/pay-run/attention-words';
 import type { RestoreAdoption } from '../../src/submission/restore-adoption';
 import { tellUnrecorded, Unrecorded, UnrecordedSubmits } from '../../src/submission/unrecorded-submits';
 import { idsOf } from '../database/two-employers';
@@ -131,10 +130,5 @@ describe('of what a restore made the record forget of a run', () => {
     ]);
     expect(about('47')).toEqual([expect.stringContaining('The bank shows "47" as submitted')]);
     expect(happened).toHaveLength(3);
-  });
-
-  it('it cannot be said of what the record has not as built that nobody submitted it', async () => {
-    await found('471', 'INI_SOMETHING');
-    expect((await asked()).map(actionsFor)).toEqual([['EXECUTED']]);
   });
 });
