@@ -1,7 +1,6 @@
 import { EmployerTransaction } from '../database/database';
-import { wake } from '../database/leases';
 import { DomainError } from '../domain/errors';
-import { InstructionStatus } from '../domain/instruction';
+import { INSTRUCTION_UNSENT, InstructionStatus } from '../domain/instruction';
 import { isPayRunFinal } from '../domain/pay-run';
 import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
@@ -10,9 +9,10 @@ import { hasForgotten, repaysForgotten } from './forgotten-pay';
 import { lapseOnceClear } from './lapse';
 import { PayRun } from './pay-run.entity';
 import { KEEP_A_RUN_STOPPED, RESTORED_UNCLEAR, whoStoppedRun } from './stop';
+import { wakeUnsent } from './unsent';
 
 /** What is worked on towards a submit; a submitted instruction is followed whether its run is stopped or not. */
-const UNSUBMITTED: readonly InstructionStatus[] = ['PLANNED', 'BUILDING', 'VERIFIED', 'SUBMIT_INTENT'];
+const UNSUBMITTED: readonly InstructionStatus[] = [...INSTRUCTION_UNSENT, 'SUBMIT_INTENT'];
 
 /**
  * The run's kill switch: from the commit on nothing that changes something at the bank is intended for it; what was
@@ -68,17 +68,7 @@ export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<v
     [tx.employerId, run.id],
   );
   if (run.stoppedReason === RESTORED_UNCLEAR) await lapseOnceClear(tx, run);
-  const waiting = await tx.query<{ id: string }>(
-    `SELECT id FROM instruction WHERE employer_id = $1 AND pay_run_id = $2 AND status = ANY ($3)`,
-    [tx.employerId, run.id, UNSUBMITTED],
-  );
-  wake(tx, 'RUN', tx.employerId, [run.id]);
-  wake(
-    tx,
-    'INSTRUCTION',
-    tx.employerId,
-    waiting.map(({ id }) => id),
-  );
+  await wakeUnsent(tx, [run.id], UNSUBMITTED);
 }
 
 /** Whoever resumes a run that has ended says only that no more of it was submitted than is decided: it sends nothing. */

@@ -1,6 +1,29 @@
 import { EmployerTransaction } from '../database/database';
-import { INSTRUCTION_SENT } from '../domain/instruction';
+import { wake } from '../database/leases';
+import { INSTRUCTION_SENT, INSTRUCTION_UNSENT } from '../domain/instruction';
 import type { PayRun } from './pay-run.entity';
+
+/**
+ * Wakes runs, and what is left to be sent of them.
+ * @param statuses of the instructions that are woken with them
+ */
+export async function wakeUnsent(
+  tx: EmployerTransaction,
+  runIds: readonly string[],
+  statuses = INSTRUCTION_UNSENT,
+): Promise<void> {
+  const unsent = await tx.query<{ id: string }>(
+    'SELECT id FROM instruction WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND status = ANY ($3)',
+    [tx.employerId, runIds, statuses],
+  );
+  wake(tx, 'RUN', tx.employerId, runIds);
+  wake(
+    tx,
+    'INSTRUCTION',
+    tx.employerId,
+    unsent.map(({ id }) => id),
+  );
+}
 
 /**
  * What of a run that is being submitted no submit may have left for; in minor units.

@@ -1,9 +1,9 @@
 import { In } from 'typeorm';
 import { EmployerTransaction } from '../database/database';
-import { wake } from '../database/leases';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { PAY_RUN_FINALS, PAY_RUN_GOING_ON } from '../domain/pay-run';
 import { PayRun } from '../pay-run/pay-run.entity';
+import { wakeUnsent } from '../pay-run/unsent';
 
 /** The approved runs that an account which is not open holds back: of those being submitted, where something is left. */
 export async function runsHeldBy(tx: EmployerTransaction, accountId: string): Promise<PayRun[]> {
@@ -23,17 +23,7 @@ export async function runsHeldBy(tx: EmployerTransaction, accountId: string): Pr
 /** Wakes the approved runs of an account that is open again, and what is ready to be sent of them. */
 export async function wakeRunsOf(tx: EmployerTransaction, accountId: string): Promise<void> {
   const runIds = (await runsHeldBy(tx, accountId)).map(({ id }) => id);
-  const instructions = await tx.query<{ id: string }>(
-    'SELECT id FROM instruction WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND status = ANY ($3)',
-    [tx.employerId, runIds, INSTRUCTION_UNSENT],
-  );
-  wake(tx, 'RUN', tx.employerId, runIds);
-  wake(
-    tx,
-    'INSTRUCTION',
-    tx.employerId,
-    instructions.map(({ id }) => id),
-  );
+  await wakeUnsent(tx, runIds);
 }
 
 /** What makes an account worth reading: a run that has not ended, and how long ago an event named it. */

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { isNotShown, NotFound, ReadFails } from '../bank/errors';
 import { Database, EmployerTransaction } from '../database/database';
-import { wake } from '../database/leases';
 import { isUndocumented, NOT_PROCESSABLE, readBankStatus, shownAs, standingOf } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
@@ -17,6 +16,7 @@ import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction } from '../pay-run/instruction.store';
 import { namedSubject } from '../pay-run/named-subject';
 import { lockRun } from '../pay-run/pay-run.store';
+import { wakeUnsent } from '../pay-run/unsent';
 import { Problem } from '../http/problem';
 import { Forgotten, Look, RestoreAdoption } from './restore-adoption';
 
@@ -90,7 +90,7 @@ export class UnrecordedSubmits {
     }
     if (attention.payRunId === null) return;
     await clearSettled(tx, [attention.payRunId], await askedOf(tx, [attention.payRunId]), attention.id);
-    if (refused.length > 0) await goOn(tx, attention.payRunId);
+    if (refused.length > 0) await wakeUnsent(tx, [attention.payRunId]);
   }
 
   /** @returns why it is not taken over */
@@ -169,25 +169,23 @@ async function subjectsOf(
   }
   const left = await leftOf(tx, payRunId === null ? [] : [payRunId]);
   return left
-    .filter((one) => subjectOf(one) === subjectId && !one.said && happened.includes(quoted(one.id)))
+    .filter((one) => subjectOf(one) === subjectId && happened.includes(quoted(one.id)))
     .map((one) => ({
       bankInstructionId: one.id,
       instructionId: one.instruction ?? undefined,
       payRunId: one.run,
       reference: one.reference ?? undefined,
-      isSaidExecuted: one.said,
+      isSaidExecuted: false,
     }));
 }
 
-/** What a restored database forgot of a run, and was not taken back. */
+/** What a restored database forgot of a run, and was neither taken back nor decided. */
 interface Left {
   id: string;
   run: string;
   instruction: string | null;
   reference: string | null;
   status: string;
-  /** Whether people have the bank's written word that it was executed. */
-  said: boolean;
   runStatus: PayRunStatus;
   /** Of the instruction that was approved, where the record has it; of its run else. */
   payments: number;
@@ -198,13 +196,13 @@ interface Left {
 async function leftOf(tx: EmployerTransaction, payRunIds: readonly string[]): Promise<Left[]> {
   return tx.query<Left>(
     `SELECT f.bank_instruction_id AS id, r.id AS run, f.instruction_id AS instruction, f.reference,
-       f.bank_status AS status, f.action_id IS NOT NULL AS said, r.status AS "runStatus",
+       f.bank_status AS status, r.status AS "runStatus",
        coalesce(l.row_count, r.row_count) AS payments, coalesce(l.total_minor, r.total_minor) AS minor,
        jsonb_build_object('payments', r.row_count, 'minor', r.total_minor::text) AS "ofRun"
      FROM forgotten_instruction f JOIN pay_run r ON r.employer_id = f.employer_id AND r.id = f.pay_run_id
      LEFT JOIN instruction i ON i.employer_id = f.employer_id AND i.id = f.instruction_id
      LEFT JOIN planned_instruction l ON l.employer_id = i.employer_id AND l.id = i.planned_instruction_id
-     WHERE f.employer_id = $1 AND f.pay_run_id = ANY ($2) AND f.adopted_at IS NULL
+     WHERE f.employer_id = $1 AND f.pay_run_id = ANY ($2) AND f.adopted_at IS NULL AND f.action_id IS NULL
      ORDER BY f.found_at, f.bank_instruction_id`,
     [tx.employerId, payRunIds],
   );
@@ -269,7 +267,7 @@ export async function tellUnrecorded(tx: EmployerTransaction, payRunIds: readonl
 
 /** What is left of runs that people are to be asked about. */
 async function askedOf(tx: EmployerTransaction, payRunIds: readonly string[]): Promise<Left[]> {
-  const left = (await leftOf(tx, payRunIds)).filter(({ said }) => !said);
+  const left = await leftOf(tx, payRunIds);
   return left.filter(({ runStatus, status }) => ASKED_OF.includes(runStatus) || isUndocumented(status));
 }
 
@@ -289,21 +287,6 @@ async function clearSettled(
            OR EXISTS (SELECT FROM forgotten_instruction f WHERE f.employer_id = $1 AND f.action_id IS NOT NULL
              AND f.adopted_at IS NULL AND f.bank_instruction_id = i.bank_instruction_id))) END`,
     [tx.employerId, payRunIds, asked.map(subjectOf), INSTRUCTION_UNSENT, exceptId, SETTLED],
-  );
-}
-
-/** Wakes a run that waited for a decision, and what is left to be sent of it. */
-async function goOn(tx: EmployerTransaction, payRunId: string): Promise<void> {
-  const left = await tx.query<{ id: string }>(
-    'SELECT id FROM instruction WHERE employer_id = $1 AND pay_run_id = $2 AND status = ANY ($3)',
-    [tx.employerId, payRunId, INSTRUCTION_UNSENT],
-  );
-  wake(tx, 'RUN', tx.employerId, [payRunId]);
-  wake(
-    tx,
-    'INSTRUCTION',
-    tx.employerId,
-    left.map(({ id }) => id),
   );
 }
 
