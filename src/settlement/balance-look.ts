@@ -46,7 +46,8 @@ export class BalanceLook {
 
   /**
    * Looks where the instruction is the last of its run to end, and ended so long ago that a late submit may have shown.
-   * Answers whether the balance could not be read for now, and is worth another look soon, before the last.
+   * Answers whether it is worth another look soon: the balance could not be read for now, before the last look, or what it
+   * was to be compared with changed while the bank was asked.
    * No look is the last while the account lacks something and charges may be unknown of what ended, but after some days;
    * nor while the bank may still execute what people declared not executed of a run that paid nothing else; nor at any
    * time one that may not show yet what ended just before it.
@@ -87,22 +88,25 @@ export class BalanceLook {
     const isLast = look !== 'daily' && isShown && (isKnown || isEven || look === 'over');
     if (again.length === 0 && (look === 'repeated' || !(isLast || isEven || mayComeBack))) return false;
     if (mayComeBack && !(this.shouldBeBack(run, paid) && asksItself(run, paid, lackMinor))) return false;
-    await this.database.inEmployer(claim.employerId, async (tx) => {
+    return this.database.inEmployer(claim.employerId, async (tx) => {
       const now = await lockRun(tx, run.id);
       await lockInstruction(tx, instruction.id);
       await fence(tx, claim);
+      if (now.balanceBeforeMinor === null) return false;
       // What another run was submitted for while the bank was asked may be in its answer.
-      const unchanged = isDeepStrictEqual((await takenSince(tx, comparison))?.paid, paid);
-      if (now.balanceBeforeMinor === null || !unchanged) return;
-      if (mayComeBack) return tellOfNotComeBack(tx, now, lackMinor);
+      if (!isDeepStrictEqual((await takenSince(tx, comparison))?.paid, paid)) return true;
+      if (mayComeBack) {
+        await tellOfNotComeBack(tx, now, lackMinor);
+        return false;
+      }
       // Other traffic of the account says nothing of what people were asked about.
-      if (again.length === 0 && !isEven && (await isAsked(tx, run))) return;
+      if (again.length === 0 && !isEven && (await isAsked(tx, run))) return false;
       if (isLast || isEven) await clear(tx, ['TOTALS_UNSEEN'], run.id, TOLD);
       if (isLast) await lookNoMore(tx, run);
       else if (isEven) await foundEven(tx, run);
       await accountLostAgain(tx, again);
+      return false;
     });
-    return false;
   }
 
   /** Of what people declared not executed, no look is due before every payment of its run should be final. */

@@ -89,6 +89,16 @@ async function look(
   nth = 0,
   isRead = true,
 ): Promise<void> {
+  expect(await lookSoon(lostMinor, meanwhile, nth, isRead)).toBe(false);
+}
+
+/** The same, where it is to answer whether that is worth another look soon. */
+async function lookSoon(
+  lostMinor: bigint,
+  meanwhile: () => Promise<void>,
+  nth = 0,
+  isRead = true,
+): Promise<boolean> {
   await sql(`
     UPDATE lease SET wake_at = now(), leased_until = NULL, holder = NULL;
     UPDATE instruction SET payments_read_at = ${isRead ? `closed_at + interval '1 day'` : 'NULL'}`);
@@ -114,7 +124,7 @@ async function look(
     BANK_TIMEOUT_MS: timeoutMs,
     WATCH_DAYS: 30,
   });
-  expect(await looks.at(claim, followed)).toBe(false);
+  return looks.at(claim, followed);
 }
 
 describe('a run whose account has lost as much again as it paid', () => {
@@ -130,7 +140,7 @@ describe('a run whose account has lost as much again as it paid', () => {
 
   it('says nothing where another run was submitted while the bank was asked', async () => {
     await ofOtherRun('2020-01-01');
-    await look(TWICE, () => ofOtherRun(new Date().toISOString()));
+    expect(await lookSoon(TWICE, () => ofOtherRun(new Date().toISOString()))).toBe(true);
     expect(await asked()).toEqual([]);
   });
 
@@ -859,10 +869,12 @@ describe('two runs paid from one account, whose balance is looked at over each',
   beforeEach(() => sql('DELETE FROM attention_action; DELETE FROM attention'));
   afterAll(close);
 
-  const lookOver = async (nth: 0 | 1, lostMinor: bigint) => {
-    await sql(`
+  const lookedAt = () =>
+    sql(`
       UPDATE pay_run r SET balance_before_minor = 10000000, balance_read_at =
         ${beforeSubmitOf('r.id')}`);
+  const lookOver = async (nth: 0 | 1, lostMinor: bigint) => {
+    await lookedAt();
     await look(lostMinor, undefined, nth);
   };
   const nth = (run: string | null) => runIds.indexOf(run ?? '');
@@ -914,6 +926,16 @@ describe('two runs paid from one account, whose balance is looked at over each',
     await decided('RESUME');
     await lookOver(0, FIRST + 3n * SECOND);
     expect(await open()).toEqual([[1, 1, 1, 4, 2n * SECOND]]);
+  });
+
+  it('are looked at over the first soon again where the second is looked at for the last time meanwhile', async () => {
+    await lookedAt();
+    const lastOfSecond = () =>
+      sql(`UPDATE pay_run SET balance_before_minor = NULL, balance_read_at = NULL WHERE id = '${runIds[1]}'`);
+    expect(await lookSoon(2n * FIRST + SECOND, lastOfSecond)).toBe(true);
+    expect(await open()).toEqual([]);
+    await look(2n * FIRST + SECOND);
+    expect(await open()).toEqual([[0, 0, 0, 2, FIRST]]);
   });
 });
 
