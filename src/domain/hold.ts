@@ -3,7 +3,7 @@ import { formatMinor } from './money';
 import { PayRunStatus } from './pay-run';
 
 /** Pay is owed for the month before it as a rule, at times in advance, and at the end of a year for all of it. */
-const MOST_MONTHS_AHEAD = 3;
+export const MOST_MONTHS_AHEAD = 3;
 const MOST_MONTHS_BEHIND = 11;
 
 /** The pay of two months is rarely executed so few days apart: the same rows are rather those of one. */

@@ -1,5 +1,5 @@
 import { EmployerTransaction } from '../database/database';
-import { HoldCode } from '../domain/hold';
+import { HoldCode, MOST_MONTHS_AHEAD } from '../domain/hold';
 import { Employer } from '../employer/employer.entity';
 import { runsThatMayHavePaid } from '../pay-run/forgotten-pay';
 import { foldedId } from '../pay-run/folded-id';
@@ -55,9 +55,10 @@ export async function findHolds(
 }
 
 /**
- * A run that may be one which a restored database has forgotten, and the bank executed: of the month in which that was
- * noticed, of the next, or of an earlier one. An employer that was made later may itself have been forgotten: it is held
- * by what the bank shows, and no record knows, of its accounts or of nobody can tell whose.
+ * A run that may be one which a restored database has forgotten, and the bank executed, of whatever date this one is: of a
+ * month before that in which it was noticed, of that or the next, or as far ahead of these as pay may be. An employer that
+ * was made later may itself have been forgotten: it is held by what the bank shows, and no record knows, of its accounts
+ * or of nobody can tell whose.
  */
 async function findForgotten(tx: EmployerTransaction, { period }: PayKey): Promise<void> {
   await note(
@@ -65,13 +66,13 @@ async function findForgotten(tx: EmployerTransaction, { period }: PayKey): Promi
     'RUN_MAY_BE_FORGOTTEN',
     'line',
     `SELECT $1, NULL::integer
-     FROM employer e CROSS JOIN LATERAL (SELECT to_date($3, 'YYYY-MM') - interval '1 month' AS begins) AS span
+     FROM employer e CROSS JOIN LATERAL (SELECT to_date($3, 'YYYY-MM') - make_interval(months => $4) AS begins) AS span
      WHERE e.id = $2 AND (restore_leaves_in_doubt(e.id, greatest(e.created_at, begins))
        OR EXISTS (SELECT FROM database_restore d WHERE d.noticed_at > begins AND d.noticed_at <= e.created_at
          AND (d.bank_read_at IS NULL OR EXISTS (SELECT FROM forgotten_debit f WHERE f.restore_id = d.id
            AND (f.debtor_hash IS NULL OR EXISTS (SELECT FROM employer_account a
              WHERE a.employer_id = e.id AND a.iban_hash = f.debtor_hash))))))`,
-    [tx.employerId, period],
+    [tx.employerId, period, 1 + MOST_MONTHS_AHEAD],
   );
 }
 

@@ -1,7 +1,7 @@
 import { EmployerTransaction } from '../database/database';
 import { DomainError } from '../domain/errors';
 import { INSTRUCTION_UNSENT, InstructionStatus } from '../domain/instruction';
-import { isPayRunFinal } from '../domain/pay-run';
+import { isPayRunFinal, PAY_RUN_SUBMITTED } from '../domain/pay-run';
 import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { KEEPS_STOPPED } from './attention.store';
@@ -74,10 +74,9 @@ export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<v
 /** Whoever resumes a run that has ended says only that no more of it was submitted than is decided: it sends nothing. */
 async function assertNotSubmitted(tx: EmployerTransaction, { id, status }: PayRun): Promise<void> {
   if (!(await (isPayRunFinal(status) ? hasForgotten(tx, id) : repaysForgotten(tx, id)))) return;
-  const next =
-    status === 'SUBMITTING'
-      ? 'what is left of it is released at the cut-off'
-      : 'cancel it, or leave out of it whom an abandoned instruction may have paid';
+  const next = PAY_RUN_SUBMITTED.includes(status)
+    ? 'what is left of it is released at the cut-off, and it can be resumed once it has ended'
+    : 'cancel it, or leave out of it whom an abandoned instruction may have paid';
   const detail = `The bank has, or may have, submits of this run, or of one that pays the same employees, that are not in the record: nobody whom they may have paid is paid by it. Decide its UNRECORDED_SUBMIT where that is asked; else ${next}.`;
   throw new DomainError('WAS_SUBMITTED', detail);
 }

@@ -6,14 +6,18 @@ import { tellOfPaidAlready } from './paid-already';
 import { PayRun } from './pay-run.entity';
 
 export const RESTORE_FORGOT =
-  'the database was restored, which may have forgotten that the run was cancelled, amended or stopped since, or its approval taken back';
+  'the database was restored, which may have forgotten that the run was submitted, cancelled, amended or stopped since, or its approval taken back';
 
 const MENDS = {
   amend: 'Amend the run and have it approved again.',
   approve: 'Have the run approved again as it stands.',
   decide:
-    'Cancel or amend the run again where that was done since, or where its people were paid in another way; otherwise have it approved again as it stands.',
+    'Cancel or amend the run again where that was done since, cancel it where it was submitted, or its people were paid in another way; otherwise have it approved again as it stands.',
 };
+
+/** What is certain of a run after a restore, which may have forgotten a submit of it. */
+const BY_THE_RECORD =
+  'The restored record has no submit of this run. It waits for a new approval, and for an amendment where its terms changed.';
 
 /** What lets a run be paid all the same: as it is where only its approvals no longer suffice, or are no longer believed. */
 export type Mend = keyof typeof MENDS;
@@ -32,6 +36,7 @@ export async function lapseRun(
     subjectId: run.id,
     payRunId: run.id,
     happened: `The approval lapsed: ${reason}. ${MENDS[mend]}`,
+    certain: mend === 'decide' ? BY_THE_RECORD : undefined,
     payments: run.rowCount,
     amountMinor: run.totalMinor,
   });

@@ -311,8 +311,8 @@ async function keepForgotten(
 
 /**
  * The runs from before a restore that are still to be submitted, where the bank shows a submit, or what may be one, of a run
- * that was forgotten too, or an instruction that may be of one: nobody knows whom that paid, and whether it took the
- * place of one of them.
+ * that was forgotten too, or an instruction that may be of one, or does not let its list be read: nobody knows whom what
+ * was forgotten paid, and whether it was one of them, or took the place of one.
  */
 async function runsInDoubt(
   tx: EmployerTransaction,
@@ -322,14 +322,14 @@ async function runsInDoubt(
 ): Promise<string[]> {
   const isOfNoRun = ({ payRunId, submitted, isUnclear }: Finding): boolean =>
     payRunId === null && (submitted || isUnclear);
-  if (sweep.unidentified.length === 0 && !findings.some(isOfNoRun)) return [];
+  if (isWhole(sweep) && !findings.some(isOfNoRun)) return [];
   const runs = await tx.query<{ id: string }>(
     `SELECT id FROM pay_run r WHERE employer_id = $1
        AND (status = ANY ($2) OR status = 'SUBMITTING' AND EXISTS (SELECT FROM instruction i
          WHERE i.employer_id = $1 AND i.pay_run_id = r.id AND i.status = ANY ($4)))
        AND created_at < (SELECT noticed_at FROM database_restore WHERE id = $3)
      ORDER BY id`,
-    [tx.employerId, PAY_RUN_UNSUBMITTED, restore.id, INSTRUCTION_UNSENT],
+    [tx.employerId, ['DRAFT', ...PAY_RUN_UNSUBMITTED], restore.id, INSTRUCTION_UNSENT],
   );
   return runs.map(({ id }) => id);
 }

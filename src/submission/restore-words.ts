@@ -25,7 +25,7 @@ export function isKept({ status }: Finding): boolean {
 export interface HeldByRestore {
   /** At the bank, of instructions that are not submitted in the record, and that the bank lets nobody read. */
   hidden: readonly string[];
-  /** The runs that stay stopped, since one that was forgotten may have taken their place. */
+  /** The runs that stay stopped, since they, or others in their place, may have been submitted and forgotten. */
   older: readonly string[];
   /** The runs whose rest stays stopped, since what was submitted of them may be of a version that was forgotten. */
   inPart: readonly string[];
@@ -131,12 +131,12 @@ const DECIDED_SINCE =
 
 function undecided(payRunIds: readonly string[]): string {
   if (payRunIds.length === 0) return '';
-  return `The approvals of ${payRunIds.length} runs that were not submitted yet have lapsed (${namesOf(payRunIds)}): each may have been cancelled or amended since, or its approval taken back.`;
+  return `The approvals of ${payRunIds.length} runs that the record has as not submitted have lapsed (${namesOf(payRunIds)}): each may have been cancelled or amended since, or its approval taken back.`;
 }
 
 function inDoubt(payRunIds: readonly string[]): string {
   if (payRunIds.length === 0) return '';
-  return `A run that was forgotten may have been made in the stead of one of ${payRunIds.length} that were not submitted yet (${namesOf(payRunIds)}): they stay stopped. Cancel those that it paid (what is being submitted is released at the cut-off), and resume each of the others once it is certain that none of its people was.`;
+  return `A submit that was forgotten may be of one of ${payRunIds.length} runs that the record has as not submitted (${namesOf(payRunIds)}), or of a run made in the stead of one: they stay stopped. Cancel those whose people it paid (what is being submitted is released at the cut-off), and resume each of the others once it is certain that none of its people was.`;
 }
 
 function resting(payRunIds: readonly string[]): string {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { Variants } from '../../src/bank-sandbox/variants';
+import { nextBankingDay } from '../../src/domain/business-day';
 import { BankReads } from '../../src/employer/bank-reads';
 import { readId } from '../../src/http/prefixed-id';
 import { monthsAfter } from '../../src/schedule/period-dates';
@@ -489,10 +490,10 @@ describe('a database restored to a moment from which the record cannot be taken 
     await start();
     const older = await paidAnotherInstead();
     expect((await answered()).happened).toContain(
-      `may have been made in the stead of one of 1 that were not submitted yet (${older.id}): they stay stopped.`,
+      `may be of one of 1 runs that the record has as not submitted (${older.id}), or of a run made in the stead of one: they stay stopped.`,
     );
     expect((await question())!.happened).toContain(
-      `approvals of 1 runs that were not submitted yet have lapsed`,
+      `approvals of 1 runs that the record has as not submitted have lapsed`,
     );
     expect((await resume()).status).toBe(200);
     await new Promise((resolve) => setTimeout(resolve, 2_000));
@@ -506,7 +507,9 @@ describe('a database restored to a moment from which the record cannot be taken 
   it('pays by no older run either where the bank does not show whose instruction it was that was forgotten', async () => {
     await start({ sandbox: { variants: { linkReads: 'refused', omitFromLists: ['parties'] } } });
     const older = await paidAnotherInstead();
-    expect((await answered()).happened).toContain(`not submitted yet (${older.id}): they stay stopped.`);
+    expect((await answered()).happened).toContain(
+      `not submitted (${older.id}), or of a run made in the stead of one: they stay stopped.`,
+    );
     expect((await resume('letter of the bank, 4711')).status).toBe(200);
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     expect(await payroll.run(older.id)).toMatchObject({
@@ -546,6 +549,24 @@ describe('a database restored to a moment from which the record cannot be taken 
     expect(await timesPaid()).toEqual([1, 1, 1, 1]);
   });
 
+  it('has it released so, too, where it pays in advance, whatever date it is given then', async () => {
+    await start();
+    await backedUp();
+    const period = monthsAfter(payroll.executionDate().slice(0, 7), 2);
+    await payroll.until(await payroll.paid(payFile(payRows(4)), { period }), ['SETTLED'], 20_000);
+    await restored();
+    await answered();
+    expect((await resume()).status).toBe(200);
+    for (const [kindOfPay, executionDate] of [
+      ['SALARY', payroll.executionDate()],
+      ['BONUS', nextBankingDay(`${period}-01`)],
+    ] as const) {
+      const again = await payroll.upload(payFile(payRows(4)), { period, executionDate, kindOfPay });
+      expect(again.data.held.holds).toMatchObject({ RUN_MAY_BE_FORGOTTEN: 1 });
+    }
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+  });
+
   it('has it released so, too, where it comes before the bank was read', async () => {
     await paidAfterBackup();
     await payroll.fault({ operation: 'listPaymentTransactions', kind: '500-before', every: 1 });
@@ -559,9 +580,9 @@ describe('a database restored to a moment from which the record cannot be taken 
     await start();
     await backedUp();
     await restored();
-    const inThreeMonths = monthsAfter(payroll.executionDate().slice(0, 7), 3);
-    const later = await payroll.upload(payFile(payRows(4)), { period: inThreeMonths });
-    expect(later.data.held.holds).toEqual({});
+    const inFiveMonths = monthsAfter(payroll.executionDate().slice(0, 7), 5);
+    const later = await payroll.upload(payFile(payRows(4)), { period: inFiveMonths });
+    expect(later.data.held.holds).not.toHaveProperty('RUN_MAY_BE_FORGOTTEN');
     await answered();
     const other = await payroll.upload(payFile(payRows(4, 100)), { kindOfPay: 'BONUS' });
     expect(other.data.held.holds).toEqual({});

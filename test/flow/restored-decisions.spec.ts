@@ -59,7 +59,9 @@ async function forgotten(
   await decide(run);
   await restoring.restore();
   const told = await restoring.answered();
-  expect(told).toContain(`The approvals of 1 runs that were not submitted yet have lapsed (${run.id})`);
+  expect(told).toContain(
+    `The approvals of 1 runs that the record has as not submitted have lapsed (${run.id})`,
+  );
   expect(told).toContain('disable again whom');
   expect(await restoring.resume()).toBe('RESUMED');
   return run;
@@ -150,7 +152,7 @@ it('counts no approval that one of two gave before the backup and took back sinc
   const { rootHash, total } = run;
   const approval = await payroll.as('second').post(`${runPath(run.id)}/approvals`, { rootHash, total });
   expect(approval.data).toMatchObject({ status: 'READY' });
-  expect(told).toContain(`approvals of 1 runs that were not submitted yet have lapsed (${run.id})`);
+  expect(told).toContain(`approvals of 1 runs that the record has as not submitted have lapsed (${run.id})`);
   await payroll.approve(run);
   await payroll.until(run.id, ['SETTLED'], 20_000);
   expect(await timesPaid()).toEqual([1, 1, 1, 1]);
@@ -271,7 +273,9 @@ describe('a run that was cancelled since, and pays whom a forgotten submit of an
       expect(await timesPaid()).toEqual([1]);
       expect((await payroll.run(run.id)).status).toBe('READY');
       expect(await lapses(run.id)).toHaveLength(1);
-      expect(told).toContain(`The approvals of 1 runs that were not submitted yet have lapsed (${run.id})`);
+      expect(told).toContain(
+        `The approvals of 1 runs that the record has as not submitted have lapsed (${run.id})`,
+      );
       await payroll.approve(await payroll.run(run.id));
       await payroll.until(run.id, ['SETTLED'], 30_000);
       expect(await timesPaid()).toEqual([2, 1, 1, 1]);

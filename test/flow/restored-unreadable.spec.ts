@@ -388,3 +388,68 @@ describe('a restored database that knows of no instruction yet, of a run that wa
     expect(await timesPaid()).toEqual([1, 1, 1, 1]);
   });
 });
+
+describe('a restored database, at a bank that lets nobody read its list of payments', () => {
+  beforeEach(() => start());
+  const restoredUnlisted = async () => {
+    await lasting('listPaymentTransactions', '403');
+    await restoring.restore();
+    return restoring.answered();
+  };
+  const rested = async (id: string, times: number[]) => {
+    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    expect(await timesPaid()).toEqual(times);
+    expect((await payroll.run(id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
+  };
+
+  it('pays nobody again by a run that it has as approved, also once that is approved again', async () => {
+    const id = await uninitiated('SETTLED');
+    const told = await restoredUnlisted();
+    expect(told).toContain('1 runs that the record has as not submitted have lapsed');
+    expect(told).toContain(`may be of one of 1 runs that the record has as not submitted (${id})`);
+    await goOn();
+    await payroll.until(id, ['READY'], 20_000);
+    const [lapsed] = await asked('APPROVAL_LAPSED');
+    expect(lapsed).toMatchObject({ happened: expect.stringContaining('submitted, cancelled, amended') });
+    const { data } = await payroll.as('operator').get(payroll.path(`/attention/${lapsed!.id}`));
+    expect(data.certain).toContain('The restored record has no submit of this run.');
+    expect((await payroll.approve(await payroll.run(id))).status).toBe(200);
+    await rested(id, [1, 1, 1, 1]);
+  });
+
+  it('pays nobody again by the rest of a run, of which something else may have been submitted since', async () => {
+    await payroll.stopPastTheGate();
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['SUBMITTING'], 20_000);
+    await restoring.backUp();
+    await restoring.inBackup('UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL');
+    const [built] = (await payroll.run(id)).instructions;
+    await payroll.deleteAtBank(built.bankInstructionId);
+    await payroll.letRunsGoOn();
+    await payroll.until(id, ['SETTLED'], 20_000);
+    await restoredUnlisted();
+    await goOn();
+    // It is built again once its instruction is seen to be gone.
+    await payroll.clearFaults();
+    await payroll.wakeAll();
+    await rested(id, [1, 1]);
+  });
+
+  it('pays by the others once one person stopped each and another resumes it, and by those made since as ever', async () => {
+    const { id } = await payroll.uploaded(payFile(payRows(2)));
+    await restoring.backUp();
+    await restoredUnlisted();
+    await goOn();
+    const { data: since } = await payroll.upload(payFile(payRows(2, 50)), { kindOfPay: 'BONUS' });
+    const release = { code: 'RUN_MAY_BE_FORGOTTEN', reason: EVIDENCE };
+    await payroll.as('approver').post(payroll.path(`/pay-runs/${since.id}/holds/release`), release);
+    expect((await payroll.approve(since)).status).toBe(200);
+    await payroll.until(since.id, ['SETTLED'], 20_000);
+    expect((await stopOrResume(id, 'approver', 'resume')).data.code).toBe('ATTENTION_DECIDES');
+    await stopOrResume(id, 'operator', 'stop');
+    expect((await stopOrResume(id, 'approver', 'resume')).status).toBe(200);
+    await payroll.approve(await payroll.run(id));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+  });
+});

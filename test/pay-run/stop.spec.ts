@@ -517,6 +517,31 @@ describe('a stopped run', () => {
     expect(await stoppedEmployer()).toBe('CREDENTIALS');
   });
 
+  it.each([
+    ['VERIFIED', 'cancel it'],
+    ['SUBMITTING', 'once it has ended'],
+    ['FOLLOWING', 'once it has ended'],
+  ])(
+    'of which a submit is not in the record is resumed by nobody, who are told what they can do: %s',
+    async (status, next) => {
+      await stopByPerson('the bank is asked');
+      await execute(
+        server.superuserUrl,
+        `SET session_replication_role = replica; UPDATE pay_run SET status = '${status}';
+       WITH restored AS (INSERT INTO database_restore (id, what) VALUES ('${newId()}', 'another database') RETURNING id)
+       INSERT INTO forgotten_instruction (employer_id, bank_instruction_id, restore_id, pay_run_id, bank_status)
+       SELECT '${ours.employer}', '471', id, '${ours.run}', 'SETTLED' FROM restored`,
+      );
+      const resuming = database.inEmployer(ours.employer, async (tx) =>
+        resumeRun(tx, await lockRun(tx, ours.run)),
+      );
+      await expect(resuming).rejects.toMatchObject({
+        code: 'WAS_SUBMITTED',
+        message: expect.stringContaining(next),
+      });
+    },
+  );
+
   it("stays stopped where a person made the service's stop their own", async () => {
     await stopByService();
     await stopByPerson('we want to see this');

@@ -149,6 +149,21 @@ describe('after a restore', () => {
     ).toEqual([{ stopped: 'RESTORED_UNCLEAR', lapsed: true }]);
   });
 
+  it('a run is stopped, too, whose rows were not fixed yet: it may have been paid since', async () => {
+    const { superuserUrl } = office.server;
+    await execute(
+      superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE restore_check SET passed_at = NULL; UPDATE pay_run SET created_at = '2019-01-01', status = 'DRAFT'`,
+    );
+    await reconcile(30, [], ['of-nobody']);
+    const stopped = await select(
+      superuserUrl,
+      `SELECT DISTINCT stopped_reason AS reason FROM pay_run WHERE employer_id = '${ours.employer}'`,
+    );
+    expect(stopped).toEqual([{ reason: 'RESTORED_UNCLEAR' }]);
+  });
+
   it('a run that was cancelled while its turn was waited for is not said to stay stopped', async () => {
     const { superuserUrl } = office.server;
     await execute(
