@@ -1,4 +1,5 @@
 import { EmployerTransaction } from '../database/database';
+import { isPastSubmit } from '../domain/bank-status';
 import type { Instruction } from './instruction.entity';
 import { RunOfKey } from './pay-key';
 
@@ -76,15 +77,31 @@ export async function hasForgotten(tx: EmployerTransaction, payRunId: string): P
   return forgotten.length > 0;
 }
 
-/** Whether a restored database has forgotten that an instruction was submitted, which is asked of its run and not decided. */
+/** Whether a restored database has forgotten that an instruction was, or may have been, submitted, and nobody has decided it. */
 export async function isAskedAsForgotten(
   tx: EmployerTransaction,
-  { bankInstructionId }: Pick<Instruction, 'bankInstructionId'>,
+  instruction: Pick<Instruction, 'bankInstructionId'>,
 ): Promise<boolean> {
-  const asked = await tx.query(
-    `SELECT FROM forgotten_instruction WHERE employer_id = $1 AND bank_instruction_id = $2 AND action_id IS NULL
-       AND adopted_at IS NULL`,
+  return (await foundAs(tx, instruction)) !== undefined;
+}
+
+/** As `isAskedAsForgotten`, of what the restore found as submitted: nobody released its payments in the belief that it was not. */
+export async function isFoundSubmitted(
+  tx: EmployerTransaction,
+  instruction: Pick<Instruction, 'bankInstructionId'>,
+): Promise<boolean> {
+  return isPastSubmit((await foundAs(tx, instruction)) ?? '');
+}
+
+/** The status in which a restore found what is asked about and not decided. */
+async function foundAs(
+  tx: EmployerTransaction,
+  { bankInstructionId }: Pick<Instruction, 'bankInstructionId'>,
+): Promise<string | undefined> {
+  const [found] = await tx.query<{ status: string }>(
+    `SELECT bank_status AS status FROM forgotten_instruction
+     WHERE employer_id = $1 AND bank_instruction_id = $2 AND action_id IS NULL AND adopted_at IS NULL`,
     [tx.employerId, bankInstructionId],
   );
-  return asked.length > 0;
+  return found?.status;
 }

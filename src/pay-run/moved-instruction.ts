@@ -1,7 +1,7 @@
 import { EmployerTransaction } from '../database/database';
 import { PAY_RUN_FINALS } from '../domain/pay-run';
 import { aboutInstruction, Alarm, isDecided } from './attention.store';
-import { isAskedAsForgotten } from './forgotten-pay';
+import { isFoundSubmitted } from './forgotten-pay';
 import { Instruction, PlannedInstruction } from './instruction.entity';
 import { tellOfPaidAlready } from './paid-already';
 import { SENT } from './sent';
@@ -32,9 +32,10 @@ export function unrecordedMove(
 
 /**
  * What was given up is past its submit at the bank: everything stops until two people have decided it, be it before it was
- * given up, or are asked about it as a submit that a restored database has forgotten, unless its rows were sent by another
- * attempt. Whom it may have paid stays written down, so that no run pays them again by that decision: those that would are
- * stopped and can be amended or cancelled, and so are those that replace its payments.
+ * given up, or are asked about it as a submit that a restored database has forgotten, unless it was found in a status that
+ * no document names, or its rows were sent by another attempt. Whom it may have paid stays written down, so that no run pays
+ * them again by that decision: those that would are stopped and can be amended or cancelled, and so are those that replace
+ * its payments.
  * @param bankStatus a status past the submit, of it or of one of its payments
  * @param payments its payments that may have been replaced
  */
@@ -50,7 +51,7 @@ export async function tellOfMovedTombstone(
   await stopSuccessors(tx, payments, () => ({ shown: `${bankStatus} in ${name}`, words: [name] }));
   const isKnown =
     (await isDecided(tx, unrecordedMove(instruction, planned, bankStatus), [UNRECORDED_MOVE])) ||
-    (await isAskedAsForgotten(tx, instruction));
+    (await isFoundSubmitted(tx, instruction));
   if (isKnown && !(await isSentByAnother(tx, planned))) return;
   await stopUnlessDecided(tx, {
     kind: 'INVARIANT_BREACH',

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
+import { isNotShown, ReadFails, unless } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { type BankInstruction, isOwnEntry } from '../bank/records';
 import { Clock } from '../config/clock';
@@ -11,6 +12,7 @@ import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { INSTRUCTION_UNSENT, isInstructionLive } from '../domain/instruction';
 import { PAY_RUN_GOING_ON } from '../domain/pay-run';
 import { BankReads } from '../employer/bank-reads';
+import { DECIDED } from '../employer/instruction-at-bank';
 import { PaymentsAlone } from '../employer/payments-alone';
 import { EmployerAccount } from '../employer/employer.entity';
 import { isOfAnotherUnit, OTHER_UNIT } from '../employer/readiness';
@@ -38,6 +40,7 @@ import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.sto
 import { RESTORED_UNCLEAR, totalsDiffer } from '../pay-run/stop';
 import { ForgottenRecord } from './forgotten-record';
 import { judgeTotals } from './decision';
+import { knownPayments } from './known-payments';
 import { readReference } from './prepared-calls';
 import { isNameless } from './restore-sweep';
 import { takenIds, wordsOfTaken } from './taken-ids';
@@ -138,6 +141,38 @@ export class RestoreAdoption {
    */
   async look(employerId: string, forgotten: Forgotten): Promise<Look | string | undefined> {
     return this.lookAt(employerId, forgotten, await this.workOf(employerId, forgotten));
+  }
+
+  /**
+   * Writes down that what was found in a status that no document names is shown as submitted, whatever keeps it from being
+   * taken over. @throws BankClientError that may pass
+   */
+  async noteSubmitted(
+    employerId: string,
+    { bankInstructionId, instructionId, payRunId }: Forgotten,
+  ): Promise<void> {
+    if (isNameless(bankInstructionId)) return;
+    const { account, at } = await this.database.inEmployer(employerId, async (tx) => {
+      const { accountId, createdAt } = await findRun(tx, payRunId);
+      const stored = await tx.manager.findOneBy(Instruction, { employerId, bankInstructionId });
+      const bankIds = stored === null ? [] : await knownPayments(tx, stored);
+      return {
+        account: await tx.manager.findOneByOrFail(EmployerAccount, { employerId, id: accountId }),
+        at: { ...DECIDED, bankInstructionId, createdAt, bankIds, isNamedBy: namesOf(instructionId ?? '') },
+      };
+    });
+    const isUntold = (error: unknown) => isNotShown(error) || error instanceof ReadFails;
+    const standing = await unless(isUntold, this.reads.standing(account, at));
+    const status = standing?.statuses.find(isPastSubmit);
+    if (status === undefined) return;
+    await this.database.inEmployer(employerId, (tx) =>
+      tx.query(
+        `UPDATE forgotten_instruction SET submitted_as = $3
+         WHERE employer_id = $1 AND bank_instruction_id = $2 AND adopted_at IS NULL AND action_id IS NULL
+           AND submitted_as IS NULL`,
+        [employerId, bankInstructionId, status],
+      ),
+    );
   }
 
   private workOf(employerId: string, forgotten: Forgotten): Promise<ForgottenWork | string | undefined> {

@@ -5,7 +5,7 @@ import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { isConnectionLoss, isOfDatabase } from '../database/outage';
-import { isPastSubmit, mostSubmitted } from '../domain/bank-status';
+import { isPastSubmit, isUndocumented, mostSubmitted } from '../domain/bank-status';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { PAY_RUN_FINALS, PAY_RUN_GOING_ON, PAY_RUN_UNSUBMITTED } from '../domain/pay-run';
 import { OTHER_UNIT } from '../employer/readiness';
@@ -28,6 +28,7 @@ export interface Restore {
   readonly what: string;
 }
 
+const GOES_ON_NO_MORE = 'the run does not go on';
 const NOT_READ = 'the bank does not let it be read';
 /** What it refuses now it may show a little later, as the unit of amounts may be checked anew. */
 const NOT_READ_PAUSE_MS = 60_000;
@@ -115,7 +116,7 @@ export class RestoreCheck {
 
   /**
    * Takes over what could not be taken over before its run moved: one that people approved again, as it was; or before the
-   * bank was done with it.
+   * bank was done with it. Of what is not, and was found in an undocumented status, people are told once it was submitted.
    * @throws BankClientError
    */
   async adoptWaiting(employerId: string): Promise<void> {
@@ -127,10 +128,11 @@ export class RestoreCheck {
     }
   }
 
-  private async adoptOne(employerId: string, { key, ...forgotten }: Waiting): Promise<void> {
+  private async adoptOne(employerId: string, { key, goesOn, isOpen, ...forgotten }: Waiting): Promise<void> {
     const before = this.refused.get(forgotten.bankInstructionId);
     if (before?.key === key && performance.now() < before.againMs) return;
-    const refusal = await this.adoptOrSay(employerId, forgotten);
+    const refusal = goesOn ? await this.adoptOrSay(employerId, forgotten) : GOES_ON_NO_MORE;
+    if (refusal !== undefined && isOpen) await this.adoption.noteSubmitted(employerId, forgotten);
     const pauseMs = refusal === NOT_READ || refusal === OTHER_UNIT ? NOT_READ_PAUSE_MS : OTHERWISE_PAUSE_MS;
     const againMs = performance.now() + pauseMs;
     if (refusal === undefined) this.refused.delete(forgotten.bankInstructionId);
@@ -222,10 +224,16 @@ async function heldWork(tx: EmployerTransaction): Promise<Work[]> {
   return found;
 }
 
-/** With what tells whether its run has moved. */
-type Waiting = Forgotten & { key: string };
+interface Waiting extends Forgotten {
+  /** Tells whether its run has moved. */
+  key: string;
+  /** Whether its run takes anything back. */
+  goesOn: boolean;
+  /** Whether nobody knows whether it was submitted. */
+  isOpen: boolean;
+}
 
-/** What was not taken over, of runs that may have moved since. */
+/** What was not taken over, of runs that may have moved since; and of any run what nobody knows to be submitted or not. */
 async function waitingOf(tx: EmployerTransaction): Promise<Waiting[]> {
   const rows = await tx.query<{
     bank_instruction_id: string;
@@ -234,23 +242,29 @@ async function waitingOf(tx: EmployerTransaction): Promise<Waiting[]> {
     reference: string | null;
     said: boolean;
     revision: string;
+    goes_on: boolean;
+    status: string | null;
   }>(
     `SELECT f.bank_instruction_id, f.instruction_id, f.pay_run_id, f.reference, f.action_id IS NOT NULL AS said,
-       r.revision
+       r.revision, r.status = ANY ($2) AS goes_on,
+       CASE WHEN f.action_id IS NULL AND f.submitted_as IS NULL THEN f.bank_status END AS status
      FROM forgotten_instruction f
      JOIN pay_run r ON r.employer_id = f.employer_id AND r.id = f.pay_run_id
-     WHERE f.employer_id = $1 AND f.restore_id IS NOT NULL AND f.adopted_at IS NULL AND r.status = ANY ($2)
+     WHERE f.employer_id = $1 AND f.restore_id IS NOT NULL AND f.adopted_at IS NULL
      ORDER BY f.found_at, f.bank_instruction_id`,
     [tx.employerId, PAY_RUN_GOING_ON],
   );
-  return rows.map((row) => ({
+  const waiting = rows.map((row) => ({
     bankInstructionId: row.bank_instruction_id,
     instructionId: row.instruction_id ?? undefined,
     payRunId: row.pay_run_id,
     reference: row.reference ?? undefined,
     isSaidExecuted: row.said,
     key: row.revision,
+    goesOn: row.goes_on,
+    isOpen: row.status !== null && isUndocumented(row.status),
   }));
+  return waiting.filter(({ goesOn, isOpen }) => goesOn || isOpen);
 }
 
 /** The runs that take nothing back any more, such as one that was cancelled since, with what people have not decided of it. */

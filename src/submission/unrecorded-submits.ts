@@ -185,7 +185,10 @@ interface Left {
   run: string;
   instruction: string | null;
   reference: string | null;
+  /** As the check after the restore found it. */
   status: string;
+  /** In which it was shown as submitted since, where no document names that. */
+  submittedAs: string | null;
   runStatus: PayRunStatus;
   /** Of the instruction that was approved, where the record has it; of its run else. */
   payments: number;
@@ -196,7 +199,7 @@ interface Left {
 async function leftOf(tx: EmployerTransaction, payRunIds: readonly string[]): Promise<Left[]> {
   return tx.query<Left>(
     `SELECT f.bank_instruction_id AS id, r.id AS run, f.instruction_id AS instruction, f.reference,
-       f.bank_status AS status, r.status AS "runStatus",
+       f.bank_status AS status, f.submitted_as AS "submittedAs", r.status AS "runStatus",
        coalesce(l.row_count, r.row_count) AS payments, coalesce(l.total_minor, r.total_minor) AS minor,
        jsonb_build_object('payments', r.row_count, 'minor', r.total_minor::text) AS "ofRun"
      FROM forgotten_instruction f JOIN pay_run r ON r.employer_id = f.employer_id AND r.id = f.pay_run_id
@@ -244,7 +247,12 @@ const UNREAD = `The bank was not read: ${OTHER_UNIT}. Set it as it was, or check
 const SETTLED = 'it was taken back into the record, or two people have decided it';
 
 const NOBODY_KNOWS =
-  'Whether it was submitted nobody knows. Nothing is sent for the same rows, and its run is not paid again. EXECUTED takes the bank’s written word. Where that is that it was not, leave this open, cancel the run as long as that can be, and upload the rows of those who were not paid: each is held until an approver releases it.';
+  'Whether it was submitted nobody knows. Nothing is sent for the same rows, and its run is not paid again. EXECUTED takes the bank’s written word. Where that is that it was not, leave this open, cancel the run as long as that can be, which takes that word once more in ROW_UNSEEN while the bank shows it so, and upload the rows of those who were not paid: each is held until an approver releases it.';
+
+const SUBMITTED_SINCE =
+  'People were asked before whether it was submitted, and may have gone on as if it was not. Nothing more is sent for the same rows. No run pays them but one in which an approver has released them since: stop that one.';
+
+const AS_SUBMITTED = ' as submitted';
 
 const OVER =
   'The run goes on no more, and nobody whom it paid is paid again by itself. Once this is decided on the written word of the bank, what it executed is counted beside the payments of the run where it shows each as it was approved, and as settled or ended unpaid; else it stays a doubt of its report.';
@@ -296,6 +304,7 @@ async function raiseLeft(tx: EmployerTransaction, subjectId: string, left: reado
   const ids = left.map(({ id }) => id);
   const named = ids.map(quoted);
   const isAlone = isUndocumented(one.status);
+  const isOpen = isAlone && one.submittedAs === null;
   const { payments, minor } = isAlone ? one : one.ofRun;
   const isOver = ASKED_OF.includes(one.runStatus) && one.runStatus !== 'SUBMITTING';
   const alarm = {
@@ -305,13 +314,14 @@ async function raiseLeft(tx: EmployerTransaction, subjectId: string, left: reado
     bankReference: ids.join(', '),
     payments,
     amountMinor: BigInt(minor),
-    ...(isAlone ? undocumented(one, isOver) : { happened: submitted(named, isOver) }),
+    ...(isOpen ? undocumented(one, isOver) : { happened: submitted(named, isOver) }),
+    ...(isAlone && !isOpen && { certain: SUBMITTED_SINCE }),
   } as const;
-  await raiseNaming(tx, alarm, isAlone ? [...named, shownAs(one.status)] : named);
+  await raiseNaming(tx, alarm, [...named, isOpen ? shownAs(one.status) : AS_SUBMITTED]);
 }
 
 function submitted(named: readonly string[], isOver: boolean): string {
-  return `The bank shows ${named.join(', ')} as submitted. A restored database had forgotten that, and it could not be taken back. ${isOver ? OVER : 'The run is not sent on, and does not end, before this is decided.'}`;
+  return `The bank shows ${named.join(', ')}${AS_SUBMITTED}. A restored database had forgotten that, and it could not be taken back. ${isOver ? OVER : 'The run is not sent on, and does not end, before this is decided.'}`;
 }
 
 function undocumented(

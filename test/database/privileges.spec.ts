@@ -71,6 +71,7 @@ describe('the role of the application', () => {
     ['forgotten_debit', `DELETE FROM forgotten_debit`],
     ['restore_check', `UPDATE restore_check SET restore_id = restore_id`],
     ['forgotten_instruction', `UPDATE forgotten_instruction SET pay_run_id = pay_run_id`],
+    ['forgotten_instruction', `UPDATE forgotten_instruction SET bank_status = bank_status`],
     ['forgotten_instruction', `DELETE FROM forgotten_instruction`],
     ['payment_decision', `UPDATE payment_decision SET bank_status = bank_status`],
     ['payment_decision', `DELETE FROM payment_decision`],

@@ -148,6 +148,8 @@ const wholeCheck = { ...check, restore_id: LATER, needs_evidence: false };
 const ofSpareRun = { ...forgotten, pay_run_id: a.spareRun, adopted_at: null };
 const ofNoRun = { ...forgotten, pay_run_id: null, adopted_at: null };
 
+const submittedAs = (status: string) => `UPDATE forgotten_instruction SET submitted_as = '${status}'`;
+
 /** Of submits that are not in the record. */
 const UNRECORDED_GUARDS: Guard[] = [
   {
@@ -342,6 +344,16 @@ export const RESTORE_GUARDS: Guard[] = [
     given: [decision({ ...inWriting, executed_payments: 1, executed_minor: 100 }, BY_LETTER)],
     lawful: counted(1),
     forbidden: counted(2),
+  },
+  {
+    name: 'that what a restore left open was submitted is written down once',
+    kind: 'trigger',
+    on: 'forgotten_instruction',
+    object: 'refuse_other_submitted_status',
+    says: 'shown_as_submitted_once',
+    given: [insertion('forgotten_instruction', forgotten)],
+    lawful: submittedAs('SUBMITTED'),
+    forbidden: `${submittedAs('SUBMITTED')}; ${submittedAs('SETTLED')}`,
   },
   {
     name: 'what is counted of a submit that is not in the record is decided by two people',

@@ -1,11 +1,18 @@
 import axios from 'axios';
 import { BankGateway } from '../../src/bank/gateway';
+import { TombstoneWatch } from '../../src/settlement/tombstone-watch';
+import { eventually } from '../support/eventually';
 import { payFile, payRows } from '../support/pay-rows';
 import type { Payroll } from '../support/payroll';
 import { Restoring } from '../support/restoring';
 
 const EVIDENCE = 'letter of the bank, 4711';
 const UNNAMED = 'INI_SOMETHING';
+const PAYMENT_READS = [
+  'listInstructionPaymentTransactions',
+  'listPaymentTransactions',
+  'getPaymentTransaction',
+];
 
 let payroll: Payroll;
 let restoring: Restoring;
@@ -128,10 +135,14 @@ async function unsubmitted(bankInstructionId: string): Promise<void> {
   expect((await payroll.as('finance').get(path)).data.certain).toContain('cancel the run');
 }
 
+const cancel = (id: string) =>
+  payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/cancellation`), {
+    reason: 'the bank wrote that nobody submitted it',
+  });
+
 async function cancelled(id: string): Promise<void> {
   jest.restoreAllMocks();
-  const reason = 'the bank wrote that nobody submitted it';
-  await payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/cancellation`), { reason });
+  await cancel(id);
   await payroll.until(id, ['CANCELLED'], 20_000);
   expect([await timesPaid(), await submits()]).toEqual([[], 0]);
 }
@@ -208,5 +219,72 @@ describe('a verified run of which the bank shows an instruction, after a restore
       [submitted, unsubmitted],
     ]);
     await soundly(id);
+  });
+
+  it('stops everything where it was cancelled and the bank goes on with it after all', async () => {
+    const id = await verified();
+    const [before] = await builtOf(id);
+    showUnnamed([before!]);
+    await restoring.restore();
+    await resumed(id);
+    await cancelled(id);
+    await payroll.submitAtBank(before!);
+    await restoring.change('UPDATE lease SET wake_at = now()');
+    await payroll.askedAbout(id, 'INVARIANT_BREACH');
+    expect(await asked('INVARIANT_BREACH')).toHaveLength(1);
+    expect((await payroll.as('administrator').get('/v1/service')).data.submitsOff).toBe(true);
+  });
+
+  it.each([
+    ['and it is not taken over', () => verified(), false],
+    ['and its run is cancelled', () => verified(), true],
+    ['and its run is cancelled that was not built', unbuilt, true],
+  ])('is told anew once the bank shows that it was submitted, %s', async (_what, made, isCancelled) => {
+    const id = await made();
+    const [before] = await builtOf(id);
+    showUnnamed([before!]);
+    await restoring.restore();
+    await resumed(id);
+    await askedOf(before!);
+    if (isCancelled) await cancelled(id);
+    jest.restoreAllMocks();
+    await payroll.submitAtBank(before!);
+    for (const operation of PAYMENT_READS) await payroll.fault({ operation, kind: '403', every: 1 });
+    // A service that starts asks at once.
+    await payroll.stopServices();
+    payroll.url = (await payroll.addReplica()).url;
+    const questions = () => asked('UNRECORDED_SUBMIT');
+    await eventually(
+      async () => (await questions()).some(({ happened }) => happened.includes('as submitted')),
+      20_000,
+    );
+    const about: unknown = expect.stringContaining(`The bank shows "${before}" as submitted`);
+    expect(await questions()).toEqual([expect.objectContaining({ happened: about })]);
+  });
+
+  it('is asked about once more until it is cancelled, and no more after that', async () => {
+    const id = await verified();
+    const [before] = await builtOf(id);
+    showUnnamed([before!]);
+    await restoring.restore();
+    await resumed(id);
+    const path = await askedOf(before!);
+    expect((await payroll.as('finance').get(path)).data.certain).toContain('ROW_UNSEEN');
+    await cancel(id);
+    const missing = () => restoring.stored("SELECT FROM lease WHERE missing = 'ROWS'");
+    await eventually(async () => (await missing()).length > 0, 20_000);
+    await restoring.change(
+      `UPDATE lease SET missing_since = now() - interval '11 min', wake_at = now() WHERE missing = 'ROWS'`,
+    );
+    const unseen = await payroll.askedAbout(id, 'ROW_UNSEEN');
+    const said = { action: 'ACKNOWLEDGE', reason: 'as the bank wrote', evidence: EVIDENCE };
+    expect((await payroll.decide(unseen, said)).status).toBe(200);
+    await restoring.change('UPDATE lease SET wake_at = now()');
+    await payroll.until(id, ['CANCELLED'], 20_000);
+    const read = jest.spyOn(TombstoneWatch.prototype, 'step');
+    await restoring.change('UPDATE lease SET wake_at = now()');
+    await eventually(() => Promise.resolve(read.mock.results.length > 0), 20_000);
+    await read.mock.results[0]!.value;
+    expect((await payroll.attention()).map(({ kind }) => kind)).toEqual(['UNRECORDED_SUBMIT']);
   });
 });

@@ -16,6 +16,8 @@ const WAITING = {
   pay_run_id: 'r1',
   reference: null,
   revision: '1',
+  goes_on: true,
+  status: null,
 };
 
 describe('a forgotten submit that was not taken over', () => {
