@@ -3,7 +3,15 @@ import * as tls from 'node:tls';
 import { BankHttp, DEFAULT_HTTP_LIMITS, type HttpResult } from '../../src/bank/http';
 import { answer, ScriptedBank } from './scripted-bank';
 
-const LIMITS = { ...DEFAULT_HTTP_LIMITS, connectTimeoutMs: 300, totalTimeoutMs: 400, maxBodyBytes: 1_000 };
+/** Longer than an answer takes on a busy machine. */
+const LIMITS = {
+  ...DEFAULT_HTTP_LIMITS,
+  connectTimeoutMs: 5_000,
+  totalTimeoutMs: 10_000,
+  maxBodyBytes: 1_000,
+};
+/** For what is given up. */
+const SHORT_LIMITS = { ...LIMITS, connectTimeoutMs: 1_000, totalTimeoutMs: 2_000 };
 
 describe('one exchange over HTTP', () => {
   let bank: ScriptedBank;
@@ -18,14 +26,22 @@ describe('one exchange over HTTP', () => {
     await bank.close();
   });
 
-  const post = (url = bank.url, freshConnection = false): Promise<HttpResult> =>
-    http.send({
+  const post = (url = bank.url, freshConnection = false, via = http): Promise<HttpResult> =>
+    via.send({
       method: 'POST',
       url,
       headers: { Authorization: 'Bearer t' },
       body: '{"a": 1}',
       freshConnection,
     });
+
+  /** Sends one that does not wait for long. */
+  const postHastily = async (url = bank.url): Promise<HttpResult> => {
+    const hasty = new BankHttp(SHORT_LIMITS);
+    const result = await post(url, false, hasty);
+    hasty.close();
+    return result;
+  };
 
   /** A connection is used again one turn of the event loop after its answer: one that the bank closes then is not. */
   const idle = () => new Promise((resolve) => setTimeout(resolve, 10));
@@ -94,7 +110,7 @@ describe('one exchange over HTTP', () => {
       .listen(0, '127.0.0.1');
     await new Promise((resolve) => mute.once('listening', resolve));
     const { port } = mute.address() as net.AddressInfo;
-    expect(await post(`https://127.0.0.1:${port}`)).toEqual({
+    expect(await postHastily(`https://127.0.0.1:${port}`)).toEqual({
       kind: 'failed',
       sent: false,
       why: 'connect-timeout',
@@ -104,7 +120,7 @@ describe('one exchange over HTTP', () => {
 
   it('calls silence after the request a doubt', async () => {
     bank.handler = () => undefined;
-    expect(await post()).toEqual({ kind: 'failed', sent: true, why: 'total-timeout' });
+    expect(await postHastily()).toEqual({ kind: 'failed', sent: true, why: 'total-timeout' });
   });
 
   it('calls a reset after the request a doubt', async () => {
@@ -141,7 +157,7 @@ describe('one exchange over HTTP', () => {
       const drip = setInterval(() => response.write(' '), 50);
       response.on('close', () => clearInterval(drip));
     };
-    expect(await post()).toEqual({ kind: 'failed', sent: true, why: 'total-timeout' });
+    expect(await postHastily()).toEqual({ kind: 'failed', sent: true, why: 'total-timeout' });
   });
 
   it('reuses a connection, except where a fresh one is asked for', async () => {

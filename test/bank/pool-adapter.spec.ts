@@ -6,7 +6,15 @@ import { inWords } from '../../src/bank/errors';
 import { answer, ScriptedBank } from './scripted-bank';
 import { eventually } from '../support/eventually';
 
-const LIMITS = { ...DEFAULT_HTTP_LIMITS, connectTimeoutMs: 300, totalTimeoutMs: 400, maxBodyBytes: 1_000 };
+/** Longer than an answer takes on a busy machine. */
+const LIMITS = {
+  ...DEFAULT_HTTP_LIMITS,
+  connectTimeoutMs: 5_000,
+  totalTimeoutMs: 10_000,
+  maxBodyBytes: 1_000,
+};
+/** For what is given up. */
+const SHORT_LIMITS = { ...LIMITS, connectTimeoutMs: 1_000, totalTimeoutMs: 2_000 };
 
 describe('the pool that carries the exchanges', () => {
   let bank: ScriptedBank;
@@ -21,8 +29,8 @@ describe('the pool that carries the exchanges', () => {
     await bank.close();
   });
 
-  const post = (via: BankHttp, body: string): Promise<HttpResult> =>
-    via.send({ method: 'POST', url: bank.url, headers: {}, body });
+  const post = (via: BankHttp, body: string, url = bank.url): Promise<HttpResult> =>
+    via.send({ method: 'POST', url, headers: {}, body });
   const get = (): Promise<HttpResult> => http.send({ method: 'GET', url: bank.url, headers: {} });
 
   it('puts no request behind another on a connection: the next one leaves after the answer', async () => {
@@ -41,10 +49,10 @@ describe('the pool that carries the exchanges', () => {
   });
 
   it('never sends later what was given up while it waited for a connection', async () => {
-    const narrow = new BankHttp({ ...LIMITS, maxSockets: 1 });
+    const narrow = new BankHttp({ ...SHORT_LIMITS, maxSockets: 1 });
     bank.handler = () => undefined;
     const both = [post(narrow, 'first'), post(narrow, 'second')];
-    await pause(LIMITS.totalTimeoutMs - 50);
+    await pause(SHORT_LIMITS.totalTimeoutMs - 50);
     // Both times end in one turn of the event loop: the second call is not begun when the first gives up.
     stallEventLoop(100);
     expect(await Promise.all(both)).toEqual([
@@ -60,7 +68,12 @@ describe('the pool that carries the exchanges', () => {
     const deeds = ['answer', 'reset', 'close', 'half an answer', 'answer and close'] as const;
     await fc.assert(
       fc.asyncProperty(fc.array(fc.constantFrom(...deeds), { minLength: 1, maxLength: 24 }), async (plan) => {
-        const pool = new BankHttp({ ...LIMITS, maxSockets: 3, totalTimeoutMs: 2_000 });
+        const pool = new BankHttp({
+          ...LIMITS,
+          maxSockets: 3,
+          connectTimeoutMs: 10_000,
+          totalTimeoutMs: 20_000,
+        });
         bank.requests.length = 0;
         bank.handler = ({ body, socket }, response) => {
           switch (plan[Number(body)]) {
@@ -177,14 +190,15 @@ describe('the pool that carries the exchanges', () => {
     const late = net.createServer((socket) => void sockets.push(socket.resume())).listen(0, '127.0.0.1');
     await new Promise((resolve) => late.once('listening', resolve));
     const { port } = late.address() as net.AddressInfo;
-    const request = { method: 'POST' as const, url: `https://127.0.0.1:${port}`, headers: {}, body: '{}' };
-    const result = await http.send(request);
+    const hasty = new BankHttp(SHORT_LIMITS);
+    const result = await post(hasty, '{}', `https://127.0.0.1:${port}`);
     expect(result).toEqual({ kind: 'failed', sent: false, why: 'connect-timeout' });
     const [socket] = sockets;
     await new Promise<void>((resolve) =>
       socket?.closed ? resolve() : socket?.once('close', () => resolve()),
     );
     await new Promise((resolve) => late.close(resolve));
+    hasty.close();
   });
 });
 

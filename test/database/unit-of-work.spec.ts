@@ -380,7 +380,7 @@ describe('the one connection of a pool', () => {
     const startedMs = Date.now();
     await expect(database.outsideEmployers(pidOf)).rejects.toThrow(/timeout/);
     expect(Date.now() - startedMs).toBeGreaterThan(4_500);
-    expect(Date.now() - startedMs).toBeLessThan(8_000);
+    expect(Date.now() - startedMs).toBeLessThan(20_000);
     letGo();
     await held;
     expect(await database.outsideEmployers(pidOf)).toEqual(expect.any(Number));

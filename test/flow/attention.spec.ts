@@ -22,7 +22,10 @@ describe('a submit whose outcome nobody knows', () => {
     });
   });
   afterAll(() => payroll.close());
-  afterEach(() => payroll.clearFaults());
+  afterEach(() => {
+    payroll.clock.offsetMs = 0;
+    return payroll.clearFaults();
+  });
 
   const parked = async (kind: string) => {
     const rows = payRows(4, next);

@@ -22,9 +22,13 @@ const lackingIn = (shown: BankInstruction, lacking: { count?: number; totalMinor
   ...shown,
   groups: shown.groups?.map((group) => ({ ...group, ...lacking })),
 });
-const start = async (SUBMIT_DOUBT_MS: string) => {
+/** So long that no busy machine takes it, and over before the cut-off of a day that is begun with enough time left. */
+const DOUBT_MS = 60_000;
+const settings = { SUBMIT_DOUBT_MS: String(DOUBT_MS) };
+const doubtsAreOver = () => (payroll.clock.offsetMs += DOUBT_MS);
+const start = async () => {
   payroll = await Payroll.start({
-    settings: { SUBMIT_DOUBT_MS },
+    settings,
     sandbox: { variants: { linkReads: 'allowed', submitRuns: 'later', groupsFill: 'progressively' } },
   });
 };
@@ -33,7 +37,7 @@ describe('a bank that puts the payments of a submitted instruction into their gr
   it.each([1, 5])(
     'stops nothing, and the totals are compared once they are whole (%d payments)',
     async (rows) => {
-      await start('2000');
+      await start();
       const id = await payroll.paid(payFile(payRows(rows)));
       await payroll.until(id, ['SETTLED'], 20_000);
       expect([await kinds(), await submitsOff()]).toEqual([[], false]);
@@ -44,7 +48,7 @@ describe('a bank that puts the payments of a submitted instruction into their gr
     ['their sum', { totalMinor: 0n }],
     ['their count', { count: 0 }],
   ])('stops nothing while it fills %s last, from the answer to the submit on', async (_what, lacking) => {
-    await start('2000');
+    await start();
     const lackUntil = { ms: Number.POSITIVE_INFINITY };
     const lacks = (shown: BankInstruction) =>
       performance.now() < lackUntil.ms ? lackingIn(shown, lacking) : shown;
@@ -63,7 +67,10 @@ describe('a bank that puts the payments of a submitted instruction into their gr
     const id = await payroll.paid(payFile(ROWS));
     await payroll.until(id, ['SETTLED'], 20_000);
     const checked = 'SELECT FROM instruction WHERE totals_checked_at IS NOT NULL';
-    await eventually(async () => (await select(payroll.database.superuserUrl, checked)).length === 1, 20_000);
+    await eventually(async () => {
+      await payroll.wakeAll();
+      return (await select(payroll.database.superuserUrl, checked)).length === 1;
+    }, 20_000);
     expect([await kinds(), await submitsOff()]).toEqual([[], false]);
   });
 
@@ -78,7 +85,7 @@ describe('a bank that puts the payments of a submitted instruction into their gr
   ])(
     'stops everything where %s still too little when the time for doubts is over',
     async (_what, lacking, told) => {
-      await start('4000');
+      await start();
       const reads = payroll.services[0]!.app.get(BankReads);
       const { instruction } = reads;
       jest.spyOn(reads, 'instruction').mockImplementation(async (...asked) => {
@@ -90,7 +97,11 @@ describe('a bank that puts the payments of a submitted instruction into their gr
       const id = await payroll.paid(payFile(ROWS));
       await payroll.until(id, ['SETTLED'], 20_000);
       expect([await kinds(), await submitsOff()]).toEqual([[], false]);
-      await eventually(async () => (await kinds()).includes('TOTAL_MISMATCH_AFTER_SUBMIT'), 20_000);
+      doubtsAreOver();
+      await eventually(async () => {
+        await payroll.wakeAll();
+        return (await kinds()).includes('TOTAL_MISMATCH_AFTER_SUBMIT');
+      }, 20_000);
       expect(await payroll.attention()).toMatchObject([
         { happened: expect.stringContaining(told) as string },
       ]);
@@ -103,7 +114,7 @@ describe('a submit in which the bank is still at work when the time for doubts i
   /** What the bank shows of the groups from the answer to the submit on, as a share of what was sent. */
   const showsFor = async (lacking: { count?: number; totalMinor?: bigint }) => {
     payroll = await Payroll.start({
-      settings: { SUBMIT_DOUBT_MS: '2000' },
+      settings,
       sandbox: { stepMs: 600_000, variants: { linkReads: 'allowed' } },
     });
     const gateway = payroll.services[0]!.app.get(BankGateway);
@@ -126,13 +137,14 @@ describe('a submit in which the bank is still at work when the time for doubts i
   ])('stops everything where the groups show %s, before the money has moved', async (_what, lacking) => {
     const { id } = await showsFor(lacking);
     expect([await kinds(), await submitsOff()]).toEqual([[], false]);
+    doubtsAreOver();
     await payroll.askedAbout(id, 'TOTAL_MISMATCH_AFTER_SUBMIT');
     expect([(await payroll.run(id)).status, await submitsOff()]).toEqual(['FOLLOWING', true]);
   });
 
   it('stops nothing where they show fewer payments, of which nobody knows yet what became', async () => {
     const { reads } = await showsFor({ count: 4, totalMinor: 1n });
-    await new Promise((resolve) => setTimeout(resolve, 2_200));
+    doubtsAreOver();
     reads.mockClear();
     await eventually(async () => {
       await payroll.wakeAll();
@@ -267,9 +279,8 @@ describe('a bank that counts no longer what it has processed', () => {
   });
 
   it('stops nothing by what a read may show of the time before the end', async () => {
-    const settings = { SUBMIT_DOUBT_MS: '100', BANK_TIMEOUT_MS: '20000' };
     payroll = await Payroll.start({
-      settings,
+      settings: { SUBMIT_DOUBT_MS: '100', BANK_TIMEOUT_MS: '20000' },
       sandbox: { variants: { linkReads: 'allowed', submitRuns: 'later' } },
     });
     showsGroups(0, 0n);

@@ -93,7 +93,7 @@ it('stores what it can of those that came together where one of them cannot be s
 });
 
 it('answers those that came together with 503 together where commits hang, and stores them the next time', async () => {
-  const COMMIT_MS = 1_500;
+  const COMMIT_MS = 4_000;
   const database = await testDatabase();
   proxy = await DatabaseProxy.start(database.url);
   payroll = await Payroll.start({

@@ -43,6 +43,12 @@ async function hindered(hinder: () => Promise<unknown>, options: PayrollOptions 
   return id;
 }
 
+/** Waits for the others of the run, which are worked on side by side. */
+const othersAreSent = (id: string) =>
+  eventually(
+    async () => (await instructions(id)).some(({ status }) => ['SUBMITTED', 'CLOSED'].includes(status)),
+    20_000,
+  );
 const passCutOff = () => payroll.clock.set(new Date(`${date}T16:00:01Z`));
 
 describe('an instruction that is built again while others of its run are submitted', () => {
@@ -137,6 +143,7 @@ describe('an instruction that is built again while others of its run are submitt
     const lost = () => payroll.fault({ operation: 'add', kind: '500-before', every: 1 });
     const id = await hindered(lost, { settings: { REBUILD_LIMIT: '1', BANK_CUT_OFF: '16:00' } });
     await payroll.askedAbout(id, 'REBUILD_LIMIT');
+    await othersAreSent(id);
     passCutOff();
     await payroll.until(id, ['PARTLY_SETTLED'], 30_000);
     expect((await instructions(id)).map(({ status }) => status).sort()).toEqual(['CLOSED', 'RELEASED']);
@@ -152,8 +159,7 @@ describe('an instruction that is built again while others of its run are submitt
     const id = await hindered(otherwise, { settings: FEW_READS });
     const before = await asked(await payroll.askedAbout(id, 'ECHO_MISMATCH'));
     expect(before.certain).toMatch(/^Nothing of the instruction is submitted before a read/);
-    const isSent = ({ status }: Shown) => ['SUBMITTED', 'CLOSED'].includes(status);
-    await eventually(async () => (await instructions(id)).some(isSent), 20_000);
+    await othersAreSent(id);
     const run = payroll.path(`/pay-runs/${id}`);
     expect((await payroll.as('operator').post(`${run}/stop`, { reason: 'a second look' })).status).toBe(200);
     passCutOff();
@@ -178,6 +184,7 @@ describe('an instruction that is built again while others of its run are submitt
     } as const;
     const id = await hindered(later, { settings: FEW_READS, sandbox: { variants } });
     await payroll.askedAbout(id, 'ROW_REFUSED_IN_MID_RUN');
+    await othersAreSent(id);
     for (const operation of ['listInstructionPaymentTransactions', 'listPaymentTransactions'])
       await payroll.fault({ operation, kind: 'list-wrong', every: 1, ...wrong });
     passCutOff();
@@ -201,6 +208,7 @@ describe('an instruction that is built again while others of its run are submitt
   it('is not asked about any more once it is released, also while its run goes on', async () => {
     const id = await hindered(() => payroll.fault({ operation: 'add', kind: '422', nth: 1 }));
     const path = await payroll.askedAbout(id, 'ROW_REFUSED_IN_MID_RUN');
+    await othersAreSent(id);
     await execute(
       payroll.database.superuserUrl,
       `CREATE FUNCTION stay() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN OLD; END $$;
@@ -235,7 +243,7 @@ describe('a refusal that was recorded late', () => {
   });
 
   it('is not asked about any more once the instruction is built again', async () => {
-    payroll = await Payroll.start({ settings: { BANK_LAG_BOUND_MS: '3000' } });
+    payroll = await Payroll.start({ settings: { BANK_LAG_BOUND_MS: '10000' } });
     await payroll.fault({ operation: 'add', kind: 'request-lost', nth: 1 });
     const id = await payroll.paid(payFile(payRows(2)));
     const { superuserUrl } = payroll.database;
@@ -251,7 +259,7 @@ describe('a refusal that was recorded late', () => {
     });
     expect(await kinds()).toEqual(['ROW_REFUSED_BY_BANK']);
     await payroll.wakeAll();
-    await payroll.until(id, ['SETTLED'], 20_000);
+    await payroll.until(id, ['SETTLED'], 60_000);
     const told = await select(superuserUrl, 'SELECT kind, resolution FROM attention');
     expect(told).toEqual([{ kind: 'ROW_REFUSED_BY_BANK', resolution: 'its instruction is built again' }]);
   });

@@ -55,9 +55,9 @@ describe('the budget of requests that replicas share', () => {
     const id = await payroll.paid(payFile(payRows(30)));
     const { estimate } = await payroll.run(id);
     await payroll.until(id, ['FOLLOWING', 'SETTLED'], 30_000);
-    const [seconds, sent] = [(Date.now() - began) / 1_000, (await callsOf(payroll)) - before];
-    // Nine a second evenly, and of the tenth kept back at most the six submits at once.
-    expect(sent).toBeLessThanOrEqual(9 * seconds + 6 + 2);
+    const [sent, seconds] = [(await callsOf(payroll)) - before, (Date.now() - began) / 1_000];
+    // Nine a second evenly, and of the tenth kept back at most the six submits at once; late what was given before.
+    expect(sent).toBeLessThanOrEqual(9 * seconds + 6 + 2 + 8);
     expect(seconds).toBeGreaterThan(5);
     // Which counts what is read again where a reading, or a turn, takes long.
     expect(estimate.requests).toBeLessThan(2 * sent);
@@ -170,7 +170,8 @@ describe('a limit at which each request waits for its turn', () => {
     await eventually(isRead, 5_000);
     const askedMs = performance.now();
     await payroll.stopServices();
-    expect(performance.now() - askedMs).toBeLessThan(8_000);
+    // The turns of all the adds would be forty seconds.
+    expect(performance.now() - askedMs).toBeLessThan(20_000);
     const { add } = await payroll.calls();
     await pause(5_000);
     expect((await payroll.calls()).add).toBe(add);
@@ -626,7 +627,7 @@ describe('the estimate of a run', () => {
     });
     await payroll.until(await payroll.paid(payFile(payRows(15))), ['SETTLED'], 40_000);
     // The second look at what has just ended is not of this run.
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await payroll.restsForADay();
     const run = await payroll.uploaded(payFile(payRows(15, 100)));
     const { estimate } = await payroll.run(run.id);
     // Built, it waits for money: what was asked so far is one reading of each instruction, and the gates need another.

@@ -116,7 +116,7 @@ describe('a submitted run whose bank cannot be read any more', () => {
   });
 
   it('asks about a token that is refused', async () => {
-    await following({ sandbox: { variants: { tokenLifetimeS: 1 } } });
+    await following({ sandbox: { variants: { tokenLifetimeS: 10 } } });
     await payroll.fault({ operation: 'token', kind: '401', every: 1 });
     await asked(['CREDENTIALS']);
   });

@@ -34,8 +34,13 @@ describe('a heap that is kept tidy', () => {
   });
 
   it('is not waited for by a usual file', async () => {
-    const left = await garbage();
-    await withTidyHeap(20_000, async () => expect(left.deref()).toBeDefined());
+    let lies = false;
+    // The collector may come by itself, and hardly ever each time.
+    for (let tries = 0; tries < 5 && !lies; tries += 1) {
+      const left = await garbage();
+      await withTidyHeap(20_000, async () => void (lies = left.deref() !== undefined));
+    }
+    expect(lies).toBe(true);
   });
 
   it('answers what was read, and throws what kept it from being read', async () => {

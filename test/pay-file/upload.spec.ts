@@ -8,6 +8,7 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../../src/http/problem';
 import { UploadLimits, withUpload } from '../../src/pay-file/upload';
+import { eventually } from '../support/eventually';
 
 const LIMITS: UploadLimits = { maxBytes: 1_000_000, idleMs: 2_000, totalMs: 5_000 };
 
@@ -140,11 +141,13 @@ describe('a raw upload', () => {
   });
 
   it('that breaks off ends at once', async () => {
-    const socket = connect(new URL(url).port ? Number(new URL(url).port) : 80, '127.0.0.1');
+    limits = { ...LIMITS, idleMs: 60_000, totalMs: 60_000 };
+    const arrived = once(server, 'request');
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
     socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Type: text/csv\r\nContent-Length: 100\r\n\r\nhalf');
-    await sleep(50);
+    await arrived;
     socket.destroy();
-    for (let step = 0; step < 100 && ended.length === 0; step += 1) await sleep(10);
+    await eventually(() => ended.length > 0, 2_500);
     expect(ended).toMatchObject([{ code: 'UPLOAD_BROKEN_OFF' }]);
   });
 
