@@ -106,16 +106,16 @@ it('tries a late one again like any other when it is not answered with 200', asy
 });
 
 it('replays one after it was answered with 200', async () => {
-  await fault('replayed', { nth: 1, delayMs: 2_000 });
+  await fault('replayed', { nth: 1, delayMs: LATE_MS });
   await pay(1);
   await receiver.until(1);
   await receiver.settled();
   expect(await pending()).toBe(0);
   expect(receiver.received).toHaveLength(1);
-  const [first, second] = await receiver.until(2);
+  const [first, second] = await receiver.until(2, 2 * LATE_MS);
   expect(second).toEqual(first);
   expect(isGenuine(first!)).toBe(true);
-  await pause(2_300);
+  await pause(LATE_MS + 200);
   expect(receiver.received).toHaveLength(2);
 });
 

@@ -20,7 +20,11 @@ describe('an access token from client credentials', () => {
     return payRows(3, next);
   };
   const credentials = async () => (await payroll.attention()).find((one) => one.kind === 'CREDENTIALS');
-  const tokenEnds = () => new Promise((resolve) => setTimeout(resolve, LIFETIME_S * 1_000 + 200));
+  /** Once nothing asks the bank any more, which may renew it. */
+  const tokenEnds = async () => {
+    await payroll.restsForADay();
+    await new Promise((resolve) => setTimeout(resolve, LIFETIME_S * 1_000 + 200));
+  };
   /** Later than callers share the last failure. */
   const resume = async (id: string) => {
     await new Promise((resolve) => setTimeout(resolve, 2_200));
