@@ -27,7 +27,7 @@ import { isOfAnotherUnit } from '../employer/readiness';
 import { Instruction } from '../pay-run/instruction.entity';
 import { raiseNotFollowed } from '../pay-run/waits-for-account';
 import { accessRefused, hiddenFromUs } from '../pay-run/refused-access';
-import { BalanceLook, mayCompareYet } from './balance-look';
+import { BalanceLook } from './balance-look';
 import { ENDED, nowRead, tellOfHidden, tellOfRefused, tellOfUnread } from './ended-unread';
 import { wordsOfMissing } from './follow-alarms';
 import { contradictedForMs } from './follow.store';
@@ -35,6 +35,7 @@ import { Followed, loadFollowed } from './followed';
 import { Follower, type Step } from './follower';
 import { nextLookMs, watchOf } from './looks';
 import { IN_ANOTHER_UNIT, UNREADABLE, UNRECORDABLE } from './status-alarms';
+import { mayCompareYet } from './taken-since';
 import { TombstoneWatch } from './tombstone-watch';
 
 /** Instructions followed at once by one process; they share sweeps of the bank's general listing. */
