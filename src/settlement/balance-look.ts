@@ -45,9 +45,9 @@ export class BalanceLook {
    * Looks where the instruction is the last of its run to end, and ended so long ago that a late submit may have shown.
    * Answers whether it is worth another look soon: the balance could not be read for now, before the last look, or what it
    * was to be compared with changed while the bank was asked.
-   * No look is the last while the account lacks something and charges may be unknown of what ended, but after some days;
-   * nor while the bank may still execute what people declared not executed of a run that paid nothing else; nor at any
-   * time one that may not show yet what ended just before it.
+   * No look is the last while the account lacks something and charges may be unknown of what ended, but after some days,
+   * or money of what ended may still be on its way back; nor while the bank may still execute what people declared not
+   * executed of a run that paid nothing else; nor at any time one that may not show yet what ended just before it.
    */
   async at(claim: Claim, followed: Followed): Promise<boolean> {
     const { instruction, run, account } = followed;
@@ -82,7 +82,8 @@ export class BalanceLook {
       lacksDeclared(run.id, paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor, taken);
     const mayComeBack = found === 'not-yet' && isOwn;
     const again = isOwn ? taken : [];
-    const isLast = look !== 'daily' && isShown && (isKnown || isEven || look === 'over');
+    const isDone = isEven || ((isKnown || look === 'over') && !(lackMinor > 0n && this.mayBeOnItsWay(paid)));
+    const isLast = look !== 'daily' && isShown && isDone;
     if (again.length === 0 && (look === 'repeated' || !(isLast || isEven || mayComeBack))) return false;
     if (mayComeBack && !(this.shouldBeBack(run, paid) && asksItself(run, paid, lackMinor))) return false;
     return this.database.inEmployer(claim.employerId, async (tx) => {
@@ -130,9 +131,12 @@ export class BalanceLook {
    * run where there is none, and only what people declared not executed may have been taken.
    */
   private shouldBeBack(run: PayRun, paid: readonly TakenByInstruction[]): boolean {
-    const giving = paid.filter(mayGiveBack);
-    if (giving.length === 0) return this.lateness.isOverdue(run);
-    return giving.every((one) => this.lateness.isReturnOverdue(one.lastEndAt));
+    return paid.some(mayGiveBack) ? !this.mayBeOnItsWay(paid) : this.lateness.isOverdue(run);
+  }
+
+  /** Whether money of some that ended may still be on its way back. */
+  private mayBeOnItsWay(paid: readonly TakenByInstruction[]): boolean {
+    return paid.some((one) => mayGiveBack(one) && !this.lateness.isReturnOverdue(one.lastEndAt));
   }
 
   /** Whether another employer has paid from the account since: nobody who compares for this one may know what. */

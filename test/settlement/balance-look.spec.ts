@@ -331,6 +331,37 @@ describe('a run whose account has lost one of its instructions twice, while anot
   });
 });
 
+describe('a run that was executed twice, with a payment whose money is given back in the days after,', () => {
+  beforeAll(async () => {
+    await settled(1, 10);
+    await sql(`
+      UPDATE payment SET amount_minor = amount_minor - row_no;
+      UPDATE payment SET status = 'FAILED', live = false WHERE row_no = 2;
+      UPDATE bank_payment SET bank_status = 'EXT_REFUSED' WHERE row_no = 2`);
+  });
+  afterAll(close);
+
+  const [PAID, UNPAID] = [AMOUNT_MINOR - 1n, AMOUNT_MINOR - 2n];
+
+  it.each([
+    ['a day', 1],
+    ['a weekend', 3],
+  ])('is asked about once that is back, though it was looked at after %s', async (_what, days) => {
+    await sql(`
+      DELETE FROM attention;
+      UPDATE pay_run SET balance_before_minor = 10000000, balance_read_at = '2020-01-01'`);
+    // Nothing is booked on the two days after a Friday.
+    const ended = new Date(Date.now() - (new Date().getUTCDay() + 2) * DAY_MS);
+    await sql(`UPDATE instruction SET closed_at = '${ended.toISOString()}'`);
+    payroll.clock.offsetMs = ended.getTime() + days * DAY_MS - Date.now();
+    await look(2n * (PAID + UNPAID));
+    const found = [await asked()];
+    payroll.clock.offsetMs = ended.getTime() + 20 * DAY_MS - Date.now();
+    await look(2n * PAID);
+    expect([...found, await asked()]).toEqual([[], ['TOTAL_MISMATCH_AFTER_SUBMIT']]);
+  });
+});
+
 describe('a run of which people declared an instruction not executed', () => {
   const REMEMBERED = `UPDATE pay_run SET balance_before_minor = 10000000, balance_read_at = '2020-01-01'`;
   beforeAll(async () => {
