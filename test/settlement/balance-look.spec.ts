@@ -848,17 +848,17 @@ describe('a run whose account has lost as much again as another took, which was 
 });
 
 describe.each([
-  ['ahead of', 60_000, 0, 3n],
-  ['behind', -60_000, 1, 2n],
+  ['ahead of', 60_000, 0, 6n * AMOUNT_MINOR + 200n],
+  ['behind', -60_000, 1, 4n * AMOUNT_MINOR + 400n],
 ] as const)(
   'a run that was executed twice, and submitted by a service whose clock is %s that of the database,',
-  (_where, aheadMs, nth, times) => {
-    beforeAll(() => settled(2, 10, 0n, aheadMs));
+  (_where, aheadMs, nth, lostMinor) => {
+    beforeAll(() => settled(2, 10, 100n, aheadMs));
     afterAll(close);
 
     it('is asked about where another was paid from its account soon before, or after', async () => {
       payroll.clock.offsetMs = DAY_MS + aheadMs;
-      await look(times * 2n * AMOUNT_MINOR, undefined, nth);
+      await look(lostMinor, undefined, nth);
       expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
     });
   },
@@ -1092,5 +1092,77 @@ describe('a run of two instructions, while another was paid from its account', (
     expect(await select(payroll.database.superuserUrl, beyond)).toEqual([
       { run: runIds[0], id: null, payments: 2, minor: String(first) },
     ]);
+  });
+});
+
+describe('runs whose account has lost as much again as several of their instructions pay', () => {
+  const ASKED = `SELECT a.subject_id AS run, a.instruction_id AS id, a.ask_bank AS "askBank", a.amount_minor AS minor,
+    (SELECT count(*) FROM instruction i WHERE strpos(a.ask_bank, i.bank_instruction_id) > 0)::int AS named
+    FROM attention a WHERE a.resolved_at IS NULL ORDER BY a.opened_at`;
+  const told = () =>
+    select<{ run: string; id: string | null; askBank: string; minor: string; named: number }>(
+      payroll.database.superuserUrl,
+      ASKED,
+    );
+  const remembered = () =>
+    sql(`
+      DELETE FROM attention;
+      UPDATE pay_run r SET balance_before_minor = 10000000, balance_read_at = ${beforeSubmitOf('r.id')}`);
+  afterEach(close);
+
+  it('is asked about all of them, by what the bank calls them', async () => {
+    await settled(1, 1);
+    await look(3n * AMOUNT_MINOR);
+    const [question] = await told();
+    const askBank = expect.stringMatching(
+      /^Was any of our customer instructions \d+, \d+ executed twice/,
+    ) as string;
+    const ofOne = String(AMOUNT_MINOR);
+    expect(question).toEqual({ run: runIds[0], id: null, askBank, minor: ofOne, named: 2 });
+  });
+
+  it('are each asked about them, so that nobody of either is paid again before the answer', async () => {
+    await settled(2, 10);
+    await remembered();
+    await look(6n * AMOUNT_MINOR);
+    const found = (await told()).map(({ run, named }) => [runIds.indexOf(run), named]);
+    expect(found.sort()).toEqual([
+      [0, 2],
+      [1, 2],
+    ]);
+  });
+
+  it('are asked about where some of the runs, each of another sum, were executed again', async () => {
+    await settled(3, 10, 100n);
+    await remembered();
+    await sql(`UPDATE payment SET amount_minor = amount_minor + 50 WHERE pay_run_id = '${runIds[2]}'`);
+    const [first, second, third] = [0n, 100n, 250n].map((more) => 2n * (AMOUNT_MINOR + more));
+    await look(2n * first! + second! + 2n * third!);
+    expect((await told()).map(({ run, minor }) => [runIds.indexOf(run), BigInt(minor)])).toEqual([
+      [0, first],
+      [2, third],
+    ]);
+  });
+
+  it('is asked about anew where one was told, and another was executed again since', async () => {
+    await settled(1, 1);
+    await sql(`
+      INSERT INTO instruction SELECT (jsonb_populate_record(i, jsonb_build_object('id', gen_random_uuid(),
+          'planned_instruction_id', gen_random_uuid(), 'bank_instruction_id', '4712', 'closed_at', closed_at - interval '1 hour'))).*
+        FROM instruction i ORDER BY id LIMIT 1;
+      INSERT INTO bank_payment SELECT (jsonb_populate_record(b, jsonb_build_object('id', gen_random_uuid(), 'bank_payment_id', '4713',
+          'payment_id', '00000000-0000-4000-8000-000000000001', 'row_no', 3, 'instruction_id', (SELECT id FROM instruction WHERE bank_instruction_id = '4712')))).*
+        FROM bank_payment b LIMIT 1;
+      INSERT INTO payment SELECT (jsonb_populate_record(p, jsonb_build_object('id', '00000000-0000-4000-8000-000000000001', 'row_no', 3, 'employee_id', 'E-third'))).*
+        FROM payment p LIMIT 1;
+      UPDATE payment SET amount_minor = amount_minor + row_no * row_no`);
+    const paid = [1n, 4n, 9n].map((more) => AMOUNT_MINOR + more);
+    const took = 3n * AMOUNT_MINOR + 14n;
+    const found = [];
+    for (const again of [paid[1]!, paid[1]! + paid[2]!]) {
+      await look(took + again, undefined, 0, false);
+      found.push((await told()).map(({ id, named, minor }) => [id !== null, named, BigInt(minor)]));
+    }
+    expect(found).toEqual([[[true, 1, paid[1]]], [[false, 2, paid[1]! + paid[2]!]]]);
   });
 });
