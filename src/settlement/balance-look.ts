@@ -19,7 +19,7 @@ import { lockRun } from '../pay-run/pay-run.store';
 import { Followed } from './followed';
 import { Lateness } from './lateness';
 import { balanceLookAt, declaredLookAt, watchOf } from './looks';
-import { TakenByInstruction, takenSince } from './taken-since';
+import { isUnsentBeside, TakenByInstruction, takenSince } from './taken-since';
 
 /**
  * Compares what an account lost since a run began with what the payments of the run took, and of those after it, soon
@@ -46,8 +46,9 @@ export class BalanceLook {
    * Answers whether it is worth another look soon: the balance could not be read for now, before the last look, or what it
    * was to be compared with changed while the bank was asked.
    * No look is the last while the account lacks something and charges may be unknown of what ended, but after some days,
-   * or money of what ended may still be on its way back; nor while the bank may still execute what people declared not
-   * executed of a run that paid nothing else; nor at any time one that may not show yet what ended just before it.
+   * or money of what ended may still be on its way back, or is missing besides what was taken again; nor while the bank may still execute what people declared not
+   * executed of a run that paid nothing else; nor while a run that only this one can compare is to be submitted yet; nor
+   * at any time one that may not show yet what ended just before it.
    */
   async at(claim: Claim, followed: Followed): Promise<boolean> {
     const { instruction, run, account } = followed;
@@ -82,7 +83,12 @@ export class BalanceLook {
       lacksDeclared(run.id, paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor, taken);
     const mayComeBack = found === 'not-yet' && isOwn;
     const again = isOwn ? taken : [];
-    const isDone = isEven || ((isKnown || look === 'over') && !(lackMinor > 0n && this.mayBeOnItsWay(paid)));
+    // Of several that may be it only one is.
+    const told = again.filter(({ someOf }, nth) => nth === 0 || someOf.length === 0);
+    const toldMinor = sumMinor(told.map((one) => one.amountMinor));
+    const isMissing = again.length > 0 && lackMinor > toldMinor && paid.some(mayGiveBack);
+    const mayFollow = isMissing || (lackMinor > 0n && this.mayBeOnItsWay(paid));
+    const isDone = isEven || ((isKnown || look === 'over') && !mayFollow);
     const isLast = look !== 'daily' && isShown && isDone;
     if (again.length === 0 && (look === 'repeated' || !(isLast || isEven || mayComeBack))) return false;
     if (mayComeBack && !(this.shouldBeBack(run, paid) && asksItself(run, paid, lackMinor))) return false;
@@ -99,8 +105,9 @@ export class BalanceLook {
       }
       // Other traffic of the account says nothing of what people were asked about.
       if (again.length === 0 && !isEven && (await isAsked(tx, run))) return false;
-      if (isLast || isEven) await clear(tx, ['TOTALS_UNSEEN'], run.id, TOLD);
-      if (isLast) await lookNoMore(tx, run);
+      const isOver = isLast && !(await isUnsentBeside(tx, comparison));
+      if (isOver || isEven) await clear(tx, ['TOTALS_UNSEEN'], run.id, TOLD);
+      if (isOver) await lookNoMore(tx, run);
       else if (isEven) await foundEven(tx, run);
       await accountLostAgain(tx, again);
       return false;

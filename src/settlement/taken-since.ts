@@ -106,6 +106,25 @@ async function isUnderWayBeside(
 }
 
 /**
+ * Whether another run of the account is to be submitted yet, whose balance may not show the end of what ended: the looks
+ * over this one alone can compare it.
+ */
+export async function isUnsentBeside(
+  tx: EmployerTransaction,
+  { instruction, run, account, shownMs }: Comparison,
+): Promise<boolean> {
+  const beside = await tx.query(
+    `SELECT FROM pay_run r
+     WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND r.id <> $3 AND r.status = 'SUBMITTING'
+       AND coalesce(r.balance_asked_at - make_interval(secs => $5::float8 / 1000),
+         r.balance_read_at - make_interval(secs => $6::float8 / 1000)) <= $4
+     LIMIT 1`,
+    [tx.employerId, account.bankAccountId, run.id, instruction.closedAt, shownMs.asked, shownMs.read],
+  );
+  return beside.length > 0;
+}
+
+/**
  * What each instruction of a run, and of the runs submitted since its balance was read, took from the account at the bank,
  * which may have been detached and attached again; and each that was declared not executed, and sent or dated within a
  * week before or later: the bank may have executed it after the balance was read. Undefined where `isUnderWayBeside`.
@@ -158,8 +177,7 @@ export async function takenSince(
            WHERE r.employer_id = $1 AND r.id = c.pay_run_id AND r.status = 'SUBMITTING'))
      SELECT t.id, t.pay_run_id, t.is_void, t.is_looked_at, (SELECT bool_and(is_known) FROM took) AS is_known,
        t.pay_run_id IN (SELECT pay_run_id FROM comparing) AS can_compare,
-       (SELECT max(a.lacking_minor) FROM attention a WHERE a.employer_id = $1 AND a.subject_id = t.pay_run_id
-          AND a.kind = 'TOTALS_UNSEEN') AS told_minor,
+       told.minor AS told_minor,
        greatest(t.ended_at, s.returned_at) AS last_end_at, s.*
      FROM (
        SELECT b.instruction_id, max(p.returned_at) AS returned_at,
@@ -176,7 +194,10 @@ export async function takenSince(
          AND p.pay_run_id = ANY (ARRAY(SELECT pay_run_id FROM took))
        WHERE b.employer_id = $1 AND b.instruction_id = ANY (ARRAY(SELECT id FROM took))
        GROUP BY b.instruction_id) s
-     JOIN took t ON t.id = s.instruction_id ORDER BY t.id`,
+     JOIN took t ON t.id = s.instruction_id
+     LEFT JOIN (SELECT subject_id, max(lacking_minor) AS minor FROM attention
+       WHERE employer_id = $1 AND kind = 'TOTALS_UNSEEN' GROUP BY subject_id) told ON told.subject_id = t.pay_run_id
+     ORDER BY t.id`,
     [
       ...[tx.employerId, account.bankAccountId, run.id, run.balanceReadAt, NEVER_DEBITED, againMs],
       ...[shownMs.asked, shownMs.read, watchedFrom],
