@@ -13,11 +13,13 @@ export interface PaidByInstruction {
   voidMinor: bigint;
 }
 
-/** What an account seems to have lost again of a run: of one instruction, or of all that paid. In minor units. */
+/** What an account seems to have lost again of a run: of one instruction, of all that paid, or of some. In minor units. */
 export interface TakenAgain {
   payRunId: string;
-  /** Undefined where it is of more than one. */
+  /** Undefined where it is, or may be, of more than one. */
   instructionId: string | undefined;
+  /** Every instruction, of any run, that may be one of them; empty where it is of one, or of all of the run. */
+  someOf: readonly string[];
   /** How often, besides the one time that was asked for. */
   times: number;
   /** Of all times. */
@@ -61,16 +63,58 @@ function byRun(paid: readonly PaidByInstruction[]): Map<string, PaidByInstructio
   return runs;
 }
 
-/** What all of them took, so many times over, of each run by itself. */
-function ofEachRun(paid: readonly PaidByInstruction[], times: bigint): TakenAgain[] {
-  return [...byRun(paid)].map(([payRunId, those]) => ({
-    payRunId,
-    instructionId: those.length === 1 ? those[0]?.instructionId : undefined,
-    times: Number(times),
-    payments: Number(times) * those.reduce((sum, one) => sum + one.payments, 0),
-    amountMinor: times * sumMinor(those.map((one) => one.amountMinor)),
-  }));
+/** What each of these took, and each other that took as much, so many times over, of each run that it may be of. */
+function ofEachRun(
+  found: readonly (readonly PaidByInstruction[])[],
+  paid: readonly PaidByInstruction[],
+  times: bigint,
+): TakenAgain[] {
+  const runs = byRun(paid);
+  const maybe = paid.filter((one) => found.some((some) => some.includes(one)));
+  const isSure = found.every((some) => some.length === maybe.length);
+  return [...byRun(maybe)].map(([payRunId, those]) => {
+    const isTold = isSure && (those.length === 1 || those.length === runs.get(payRunId)?.length);
+    const ofIt = found.map((some) => some.filter((one) => one.payRunId === payRunId));
+    const amountsMinor = ofIt.map((some) => sumMinor(some.map((one) => one.amountMinor)));
+    const payments = ofIt.map((some) => some.reduce((sum, one) => sum + one.payments, 0));
+    return {
+      payRunId,
+      instructionId: isTold && those.length === 1 ? those[0]?.instructionId : undefined,
+      someOf: isTold ? [] : maybe.map((one) => one.instructionId),
+      times: Number(times),
+      payments: Number(times) * Math.max(...payments),
+      amountMinor: times * amountsMinor.reduce((most, minor) => (minor > most ? minor : most), 0n),
+    };
+  });
 }
+
+/** Every choice of so many of several, each with what it took, that took just so much together. */
+function choicesOf<T extends { minor: bigint }>(all: readonly T[], size: number, minor: bigint): T[][] {
+  if (size === 1) return all.filter((one) => one.minor === minor).map((one) => [one]);
+  return all.flatMap((one, at) =>
+    choicesOf(all.slice(at + 1), size - 1, minor - one.minor).map((others) => [one, ...others]),
+  );
+}
+
+/** Every choice of so many of several that took one of some sums, so many times over, with or without its charges. */
+function takersOf(
+  parts: readonly PaidByInstruction[][],
+  size: number,
+  times: bigint,
+  sums: readonly bigint[],
+): PaidByInstruction[][] {
+  const amountOf = (one: PaidByInstruction) => one.amountMinor;
+  const chargedOf = (one: PaidByInstruction) => one.amountMinor + one.chargesMinor;
+  return [amountOf, chargedOf].flatMap((minorOf) => {
+    const took = parts.map((part) => ({ part, minor: times * sumMinor(part.map(minorOf)) }));
+    return sums
+      .flatMap((minor) => choicesOf(took, size, minor))
+      .map((some) => some.flatMap(({ part }) => part));
+  });
+}
+
+/** Of more instructions, or runs, than so many, no more than two are tried together. */
+const MOST_TRIED = 10;
 
 /**
  * Whether one of several sums, in minor units, is what people declared not executed: one instruction of `some`, all of
@@ -113,7 +157,9 @@ export function lacksDeclared(
 /**
  * What an account seems to have paid again: what it lost besides the payments and their charges is exactly what one
  * instruction took, once, twice or three times, with or without its charges; or what all of one run took; or what all of
- * them took, which is of each run that paid. Any other loss, or gain, is other traffic of the account and says nothing.
+ * them took, which is of each run that paid; or, where it is nothing else, what some of one run, or some of the runs, took
+ * once. Of several that took as much it may be any. Any other loss, or gain, is other traffic of the account and says
+ * nothing.
  * @param unpaidMinor what was submitted and not paid, but ended so late that the bank may have taken it and not given it
  * back yet, as it may with what came back by its status. As long as these explain the loss, the answer is `not-yet`; so
  * it is where only what people declared not executed does, one instruction or all of these, to the cent.
@@ -129,16 +175,22 @@ export function paidAgain(
   if (paid.length === 0 || restMinor <= 0n || restMinor === unpaidChargesMinor) return [];
   const returnedMinor = sumMinor(paid.map((one) => one.returnedMinor));
   if (restMinor <= unpaidMinor + returnedMinor + unpaidChargesMinor) return 'not-yet';
-  const rests = restsOf(paid, lostMinor, unpaidMinor, unpaidChargesMinor);
-  const isRest = (minor: bigint): boolean => minor > 0n && rests.includes(minor);
+  const rests = restsOf(paid, lostMinor, unpaidMinor, unpaidChargesMinor).filter((minor) => minor > 0n);
+  const runs = [...byRun(paid).values()];
+  const onesOf = (those: readonly PaidByInstruction[]) => those.map((one) => [one]);
   for (let times = 1n; times <= MOST_TIMES_AGAIN; times += 1n) {
-    const isTaken = (some: readonly PaidByInstruction[]): boolean => {
-      const amountMinor = sumMinor(some.map((one) => one.amountMinor));
-      const chargesMinor = sumMinor(some.map((one) => one.chargesMinor));
-      return isRest(times * amountMinor) || isRest(times * (amountMinor + chargesMinor));
-    };
-    const again = [...paid.map((one) => [one]), ...byRun(paid).values(), paid].find(isTaken);
-    if (again) return ofEachRun(again, times);
+    for (const parts of [onesOf(runs.flat()), runs, [runs.flat()]]) {
+      const takers = takersOf(parts, 1, times, rests);
+      if (takers.length > 0) return ofEachRun(takers, paid, times);
+    }
   }
-  return isDeclared(paid, paid, rests) ? 'not-yet' : [];
+  if (isDeclared(paid, paid, rests)) return 'not-yet';
+  for (const wholes of [runs.map(onesOf), [runs]]) {
+    for (let size = 2; size < MOST_TRIED; size += 1) {
+      const tried = wholes.filter((parts) => size === 2 || parts.length <= MOST_TRIED);
+      const takers = tried.flatMap((parts) => takersOf(parts, size, 1n, rests));
+      if (takers.length > 0) return ofEachRun(takers, paid, 1n);
+    }
+  }
+  return [];
 }

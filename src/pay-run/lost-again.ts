@@ -14,7 +14,7 @@ const LOST_AGAIN = ' exactly as much again as ';
  */
 export async function accountLostAgain(tx: EmployerTransaction, all: readonly TakenAgain[]): Promise<void> {
   for (const taken of all) {
-    const { payRunId, instructionId, payments, amountMinor } = taken;
+    const { payRunId, instructionId, someOf, payments, amountMinor } = taken;
     const instruction =
       instructionId === undefined ? undefined : await readById(tx, Instruction, instructionId);
     const isOfOne = all.length === 1 && instruction !== undefined;
@@ -27,13 +27,28 @@ export async function accountLostAgain(tx: EmployerTransaction, all: readonly Ta
       amountMinor,
       beyond: { count: payments, totalMinor: amountMinor },
       isAboutSum: true,
-      ...(isOfOne ? ofOne(taken) : ofAll(taken)),
+      ...(isOfOne
+        ? ofOne(taken)
+        : someOf.length > 0
+          ? ofSome(taken, await namesOf(tx, someOf))
+          : ofAll(taken)),
     } as const;
     await stopUnlessDecided(tx, alarm, [LOST_AGAIN]);
   }
 }
 
+/** What the bank calls instructions. */
+async function namesOf(tx: EmployerTransaction, ids: readonly string[]): Promise<string[]> {
+  const rows = await tx.query<{ name: string }>(
+    `SELECT bank_instruction_id AS name FROM instruction WHERE employer_id = $1 AND id = ANY ($2) ORDER BY id`,
+    [tx.employerId, ids],
+  );
+  return rows.map(({ name }) => name);
+}
+
 type Told = Pick<Alarm, 'happened' | 'certain' | 'askBank'>;
+
+const EACH_ONCE = 'Each submit was sent once, and every payment is shown once. All submits are stopped.';
 
 function ofOne({ times }: TakenAgain): Told {
   return {
@@ -43,10 +58,18 @@ function ofOne({ times }: TakenAgain): Told {
   };
 }
 
+function ofSome({ times }: TakenAgain, names: readonly string[]): Told {
+  return {
+    happened: `Its account lost, besides what the payments took,${LOST_AGAIN}some instructions pay, of this run or of others paid from the account${over(times)}: the bank may have executed a submit ${more(times)}, or another that people declared not executed, or something else was paid from it. The balance alone cannot tell which.`,
+    certain: EACH_ONCE,
+    askBank: `Was any of our customer instructions ${names.join(', ')} executed ${more(times)}, or one of ours that you said was not executed? The account lost the sum of one or several of them again${over(times)}: what was booked on it since? Please answer for each of them, and take back what was paid ${more(times)}.`,
+  };
+}
+
 function ofAll({ times }: TakenAgain): Told {
   return {
     happened: `Its account lost, besides what the payments took,${LOST_AGAIN}all of them together${over(times)}: the bank may have executed every submit ${more(times)}, or others that people declared not executed, or something else was paid from it.`,
-    certain: 'Each submit was sent once, and every payment is shown once. All submits are stopped.',
+    certain: EACH_ONCE,
     askBank: `Were our customer instructions ({ref}) executed ${more(times)}, or any of ours that you said were not executed? The account lost their sum again${over(times)}: what was booked on it since? Please take back what was paid ${more(times)}.`,
   };
 }

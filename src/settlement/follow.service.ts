@@ -27,7 +27,7 @@ import { isOfAnotherUnit } from '../employer/readiness';
 import { Instruction } from '../pay-run/instruction.entity';
 import { raiseNotFollowed } from '../pay-run/waits-for-account';
 import { accessRefused, hiddenFromUs } from '../pay-run/refused-access';
-import { BalanceLook, mayCompareYet } from './balance-look';
+import { BalanceLook } from './balance-look';
 import { ENDED, nowRead, tellOfHidden, tellOfRefused, tellOfUnread } from './ended-unread';
 import { wordsOfMissing } from './follow-alarms';
 import { contradictedForMs } from './follow.store';
@@ -35,6 +35,7 @@ import { Followed, loadFollowed } from './followed';
 import { Follower, type Step } from './follower';
 import { nextLookMs, watchOf } from './looks';
 import { IN_ANOTHER_UNIT, UNREADABLE, UNRECORDABLE } from './status-alarms';
+import { mayCompareYet } from './taken-since';
 import { TombstoneWatch } from './tombstone-watch';
 
 /** Instructions followed at once by one process; they share sweeps of the bank's general listing. */
@@ -62,6 +63,8 @@ const RESTS = 4;
 interface Read extends Step {
   /** Whether the balance of an ended run is still to be looked at soon. */
   lookSoon: boolean;
+  /** Why the bank was read in vain. */
+  failed?: BankClientError;
 }
 
 const NOTHING_MORE: Read = { lookSoon: false, unshown: [] };
@@ -115,23 +118,14 @@ export class FollowService {
         await this.judgeByTime(claim, followed, error);
         throw error;
       }
-      const nextMs = await this.database.inEmployer(employerId, async (tx) => {
-        await fence(tx, claim);
-        await this.inItsUnit(tx, claim, followed);
-        await this.tellOfFailure(tx, claim, followed, error);
-        return this.nextReadMs(tx, followed, begunMs);
-      });
-      if (isHidden(error)) return nextMs;
-      if (hasEnded(followed.instruction)) return this.nextTryMs(nextMs, error);
-      if (error instanceof RateLimited) return error.retryAfterMs;
-      if (isAnswerUnusable(error)) return DRIFT_PAUSE_MS;
-      throw error;
+      read = { ...NOTHING_MORE, failed: error };
     }
+    if (read.failed) return this.afterFailure(claim, followed, read.failed, read.lookSoon, begunMs);
     return this.database.inEmployer(employerId, async (tx) => {
       await fence(tx, claim);
       await this.inItsUnit(tx, claim, followed);
       await this.tellOfRead(tx, claim, followed, read);
-      if (read.lookSoon) return this.config.FOLLOW_DELAYS_MS.at(-1) ?? DAY_MS;
+      if (read.lookSoon) return this.soonMs();
       const after = await readById(tx, Instruction, id);
       // However long it took to read the end: the second look is a claim of its own, and still to come.
       const nextMs = await this.nextReadMs(
@@ -143,6 +137,26 @@ export class FollowService {
       if (isSoon && hasEnded(followed.instruction)) return this.nextTryMs(nextMs, read.cutShort);
       return read.cutShort instanceof RateLimited ? read.cutShort.retryAfterMs : nextMs;
     });
+  }
+
+  private async afterFailure(
+    claim: Claim,
+    followed: Followed,
+    error: BankClientError,
+    lookSoon: boolean,
+    begunMs: number,
+  ): Promise<WakeIn> {
+    const nextMs = await this.database.inEmployer(claim.employerId, async (tx) => {
+      await fence(tx, claim);
+      await this.inItsUnit(tx, claim, followed);
+      await this.tellOfFailure(tx, claim, followed, error);
+      return this.nextReadMs(tx, followed, begunMs);
+    });
+    if (isHidden(error)) return lookSoon ? this.soonMs() : nextMs;
+    if (hasEnded(followed.instruction)) return this.nextTryMs(nextMs, error);
+    if (error instanceof RateLimited) return error.retryAfterMs;
+    if (isAnswerUnusable(error)) return DRIFT_PAUSE_MS;
+    throw error;
   }
 
   /** It is read, or asked for in vain, in the unit that the account was checked under. */
@@ -246,8 +260,8 @@ export class FollowService {
 
   /** What its account lost is looked at whatever the bank shows of the instruction: it may tell alone of a second submit. */
   private async withBalance(claim: Claim, followed: Followed, read: Promise<Step>): Promise<Read> {
-    const step = await read.catch(async (error: unknown) => {
-      if (isBankError(error)) await this.balances.at(claim, followed);
+    const step: Step & Pick<Read, 'failed'> = await read.catch((error: unknown) => {
+      if (isBankError(error)) return { ...NOTHING_MORE, failed: error };
       throw error;
     });
     return { ...step, lookSoon: await this.balances.at(claim, followed) };
@@ -331,10 +345,14 @@ export class FollowService {
       .catch(() => undefined);
   }
 
+  private soonMs(): number {
+    return this.config.FOLLOW_DELAYS_MS.at(-1) ?? DAY_MS;
+  }
+
   /** What ended is read again when it would have been, or sooner: the bank, or how much it is, and not what it keeps, was the obstacle. */
   private nextTryMs(nextMs: WakeIn, error: BankClientError | undefined): WakeIn {
     if (nextMs === 'never') return nextMs;
-    const soonMs = Math.max(this.config.FOLLOW_DELAYS_MS.at(-1) ?? DAY_MS, TRY_AGAIN_MS);
+    const soonMs = Math.max(this.soonMs(), TRY_AGAIN_MS);
     return Math.min(nextMs, error instanceof RateLimited ? Math.max(error.retryAfterMs, soonMs) : soonMs);
   }
 

@@ -24,7 +24,8 @@ const again = (
   amountMinor: bigint,
   payRunId = 'run',
   times = 1,
-): TakenAgain[] => [{ payRunId, instructionId, times, payments, amountMinor }];
+  someOf: string[] = [],
+): TakenAgain[] => [{ payRunId, instructionId, someOf, times, payments, amountMinor }];
 const secondAgain = again('b', 1, 2_500n);
 
 describe('what an account lost over a run', () => {
@@ -133,6 +134,26 @@ describe('what an account lost over a run', () => {
     expect(paidAgain(all, TOOK + 4_700n + 9_400n, 0n, 0n)).toEqual(again(undefined, 4, 9_400n, 'other', 2));
   });
 
+  it('may be any of those that took as much, of whichever run', () => {
+    const all = [...paid, one('c', 1_000n), one('d', 1_010n), one('e', 1_000n, 0n, 0n, 'other')];
+    const took = 3_530n + 3_010n;
+    expect(paidAgain(all, took + 1_000n, 0n, 0n)).toEqual([
+      ...again(undefined, 1, 1_000n, 'run', 1, ['a', 'c', 'e']),
+      ...again(undefined, 1, 1_000n, 'other', 1, ['a', 'c', 'e']),
+    ]);
+    expect(paidAgain(all.slice(0, 4), took - 1_000n + 1_010n, 0n, 0n)).toEqual(
+      again(undefined, 1, 1_010n, 'run', 1, ['a', 'd']),
+    );
+  });
+
+  it('may be any of the runs that took as much', () => {
+    const ofOther = [one('c', 3_000n, 0n, 0n, 'other'), one('d', 500n, 0n, 0n, 'other')];
+    expect(paidAgain([...paid, ...ofOther], TOOK + 3_500n + 3_500n, 0n, 0n)).toEqual([
+      ...again(undefined, 2, 3_500n, 'run', 1, ['a', 'b', 'c', 'd']),
+      ...again(undefined, 2, 3_500n, 'other', 1, ['a', 'b', 'c', 'd']),
+    ]);
+  });
+
   it('names nothing where nothing was paid', () => {
     expect(paidAgain([], 100n, 0n, 0n)).toEqual([]);
   });
@@ -148,5 +169,55 @@ describe('what an account lost over a run', () => {
         expect(paidAgain(all, took + taken, 0n, 0n)).toMatchObject([{ amountMinor: taken }]);
       }),
     );
+  });
+
+  const sumOf = (list: readonly bigint[]) => list.reduce((sum, minor) => sum + minor, 0n);
+
+  it('is never silent where some instructions of a run were paid again, and never tells where none was', () => {
+    const amounts = fc.array(fc.tuple(fc.bigInt(1n, 10n ** 12n), fc.boolean()), {
+      minLength: 1,
+      maxLength: 10,
+    });
+    fc.assert(
+      fc.property(amounts, (list) => {
+        const all = list.map(([amountMinor], n) => one(String(n), amountMinor));
+        const took = sumOf(list.map(([minor]) => minor));
+        const taken = sumOf(list.filter(([, isAgain]) => isAgain).map(([minor]) => minor));
+        expect(paidAgain(all, took + taken, 0n, 0n)).toHaveLength(taken > 0n ? 1 : 0);
+      }),
+    );
+  });
+
+  it.each([
+    ['instructions of one run', () => 'run'],
+    ['runs', (n: number) => `run ${n}`],
+  ])('names all of some %s that were paid again', (_what, runOf) => {
+    const which = fc.subarray([0, 1, 2, 3, 4, 5, 6, 7], { minLength: 1 });
+    // No sum of some of these is one of others, nor a multiple.
+    const all = [4, 2, 6, 0, 7, 1, 5, 3].map((power, n) =>
+      one(String(n), 1_000n * 4n ** BigInt(power), 0n, 0n, runOf(n)),
+    );
+    fc.assert(
+      fc.property(which, (taken) => {
+        const minor = sumOf(taken.map((n) => all[n]!.amountMinor));
+        const found = paidAgain(all, sumOf(all.map((some) => some.amountMinor)) + minor, 0n, 0n);
+        if (found === 'not-yet') throw new Error('nothing may come back');
+        expect(sumOf(found.map((some) => some.amountMinor))).toBe(minor);
+        const names = found.flatMap(({ instructionId, someOf, payRunId }) =>
+          someOf.length > 0
+            ? someOf
+            : (instructionId ??
+              all.filter((some) => some.payRunId === payRunId).map((some) => some.instructionId)),
+        );
+        expect(names).toEqual(taken.map(String));
+      }),
+    );
+  });
+
+  it('is told of two of very many instructions, too', () => {
+    const all = Array.from({ length: 200 }, (_, n) => one(String(n), 10n ** 6n + BigInt(n) ** 3n));
+    const took = sumOf(all.map((some) => some.amountMinor));
+    const lost = took + all[57]!.amountMinor + all[191]!.amountMinor;
+    expect(paidAgain(all, lost, 0n, 0n)).toMatchObject([{ payments: 2, someOf: ['57', '191'] }]);
   });
 });

@@ -255,7 +255,9 @@ describe('what was acknowledged besides the rows of a run', () => {
     });
   const lost = (instructionId: string | undefined, payments: number, amountMinor: bigint) =>
     office.database.inEmployer(ours.employer, (tx) =>
-      accountLostAgain(tx, [{ payRunId: ours.run, instructionId, times: 1, payments, amountMinor }]),
+      accountLostAgain(tx, [
+        { payRunId: ours.run, instructionId, someOf: [], times: 1, payments, amountMinor },
+      ]),
     );
   const [first, second] = ours.instruction;
   const one = { count: 1, totalMinor: 100n };
@@ -282,7 +284,14 @@ describe('what was acknowledged besides the rows of a run', () => {
   it('says how often the account lost the sum of an instruction', async () => {
     const lostBy = (times: number) => {
       const amountMinor = 100n * BigInt(times);
-      const taken = { payRunId: ours.run, instructionId: first, times, payments: times, amountMinor };
+      const taken = {
+        payRunId: ours.run,
+        instructionId: first,
+        someOf: [],
+        times,
+        payments: times,
+        amountMinor,
+      };
       return office.database.inEmployer(ours.employer, (tx) => accountLostAgain(tx, [taken]));
     };
     await lostBy(1);

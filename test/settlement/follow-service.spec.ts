@@ -5,6 +5,7 @@ import {
   ContractDrift,
   NoReadAllowed,
   NotAllowed,
+  NotFound,
   RateLimited,
   Unauthorised,
 } from '../../src/bank/errors';
@@ -33,7 +34,7 @@ afterEach(async () => {
 });
 
 /** Takes up what is due once, which reads so; unless it is said, a defect of ours keeps that from being recorded. */
-async function follow(step?: () => Promise<Step>, delayMs = 50): Promise<void> {
+async function follow(step?: () => Promise<Step>, delayMs = 50, lookSoon = false): Promise<void> {
   const database = office.database as unknown as BackgroundDatabase;
   const defect = () => Promise.reject(new Error('a defect'));
   const follower = {
@@ -54,7 +55,7 @@ async function follow(step?: () => Promise<Step>, delayMs = 50): Promise<void> {
     new Leases(database),
     follower,
     tombstones,
-    { at: () => Promise.resolve(false) } as unknown as BalanceLook,
+    { at: () => Promise.resolve(lookSoon) } as unknown as BalanceLook,
     new Clock(),
     config as unknown as Config,
   );
@@ -122,7 +123,7 @@ describe('what ended, and is not shown', () => {
   const detached = /^Instructions of this run that have ended are not read any more: .* it is detached since/;
   const whatMoved = /^Did anything move of our instructions from account \S+ since they ended/;
 
-  const readOnce = async (step: () => Promise<Step>, ofAccount = 'detached_at = NULL') => {
+  const readOnce = async (step: () => Promise<Step>, ofAccount = 'detached_at = NULL', lookSoon = false) => {
     await execute(
       office.server.superuserUrl,
       `SET session_replication_role = replica;
@@ -134,7 +135,7 @@ describe('what ended, and is not shown', () => {
          ON CONFLICT (subject_id) DO UPDATE SET kind = 'FOLLOW', wake_at = now(), holder = NULL, leased_until = NULL;
        DELETE FROM lease WHERE subject_id <> '${ours.instruction[1]}'`,
     );
-    await follow(step);
+    await follow(step, undefined, lookSoon);
   };
   const told = () =>
     select<{ happened: string; askBank: string }>(
@@ -165,6 +166,24 @@ describe('what ended, and is not shown', () => {
     await readOnce(() => Promise.resolve({ unshown: [] }), ofAccount);
     expect(await told()).toEqual([]);
   });
+
+  it.each([
+    ['403', refused],
+    ['404', new NotFound(404, { raw: '' })],
+  ])(
+    'is read again soon where it answers %s, and the balance is to be looked at soon',
+    async (_what, hides) => {
+      const isSoon = async (lookSoon: boolean) => {
+        await readOnce(() => Promise.reject(hides), undefined, lookSoon);
+        const soon = `SELECT wake_at < now() + interval '1 minute' AS soon FROM lease`;
+        return select(office.server.superuserUrl, soon);
+      };
+      // The second look at what ended has been, so that the next is a day later.
+      await isSoon(true);
+      expect(await isSoon(true)).toEqual([{ soon: true }]);
+      expect(await isSoon(false)).toEqual([{ soon: false }]);
+    },
+  );
 
   it('asks what moved once its account is detached, also where people had read before that a probe may help', async () => {
     await readOnce(() => Promise.reject(new NoReadAllowed()));
