@@ -52,14 +52,18 @@ function restsOf(
 ): bigint[] {
   const returnedMinor = sumMinor(paid.map((one) => one.returnedMinor));
   const lackMinor = lackOf(paid, lostMinor);
-  return sumsOfSome([unpaidMinor, returnedMinor, unpaidChargesMinor]).map((minor) => lackMinor - minor);
+  const backMinors = new Set(sumsOfSome([unpaidMinor, returnedMinor, unpaidChargesMinor]));
+  return [...backMinors].map((minor) => lackMinor - minor);
 }
 
 /** Those that paid anything, of each run by itself. */
 function byRun(paid: readonly PaidByInstruction[]): Map<string, PaidByInstruction[]> {
   const runs = new Map<string, PaidByInstruction[]>();
-  for (const one of paid.filter(({ payments }) => payments > 0))
-    runs.set(one.payRunId, [...(runs.get(one.payRunId) ?? []), one]);
+  for (const one of paid.filter(({ payments }) => payments > 0)) {
+    const those = runs.get(one.payRunId);
+    if (those) those.push(one);
+    else runs.set(one.payRunId, [one]);
+  }
   return runs;
 }
 
@@ -70,7 +74,8 @@ function ofEachRun(
   times: bigint,
 ): TakenAgain[] {
   const runs = byRun(paid);
-  const maybe = paid.filter((one) => found.some((some) => some.includes(one)));
+  const any = new Set(found.flat());
+  const maybe = paid.filter((one) => any.has(one));
   const isSure = found.every((some) => some.length === maybe.length);
   return [...byRun(maybe)].map(([payRunId, those]) => {
     const isTold = isSure && (those.length === 1 || those.length === runs.get(payRunId)?.length);
@@ -82,7 +87,7 @@ function ofEachRun(
       instructionId: isTold && those.length === 1 ? those[0]?.instructionId : undefined,
       someOf: isTold ? [] : maybe.map((one) => one.instructionId),
       times: Number(times),
-      payments: Number(times) * Math.max(...payments),
+      payments: Number(times) * payments.reduce((most, count) => Math.max(most, count), 0),
       amountMinor: times * amountsMinor.reduce((most, minor) => (minor > most ? minor : most), 0n),
     };
   });
@@ -105,7 +110,8 @@ function takersOf(
 ): PaidByInstruction[][] {
   const amountOf = (one: PaidByInstruction) => one.amountMinor;
   const chargedOf = (one: PaidByInstruction) => one.amountMinor + one.chargesMinor;
-  return [amountOf, chargedOf].flatMap((minorOf) => {
+  const isCharged = parts.some((part) => part.some((one) => one.chargesMinor > 0n));
+  return (isCharged ? [amountOf, chargedOf] : [amountOf]).flatMap((minorOf) => {
     const took = parts.map((part) => ({ part, minor: times * sumMinor(part.map(minorOf)) }));
     return sums
       .flatMap((minor) => choicesOf(took, size, minor))
@@ -113,8 +119,8 @@ function takersOf(
   });
 }
 
-/** Of more instructions, or runs, than so many, no more than two are tried together. */
-const MOST_TRIED = 10;
+/** Of more instructions, or runs, than so many, some together would take by chance what other traffic of the account did. */
+const MOST_TRIED = 6;
 
 /**
  * Whether one of several sums, in minor units, is what people declared not executed: one instruction of `some`, all of
@@ -157,8 +163,8 @@ export function lacksDeclared(
 /**
  * What an account seems to have paid again: what it lost besides the payments and their charges is exactly what one
  * instruction took, once, twice or three times, with or without its charges; or what all of one run took; or what all of
- * them took, which is of each run that paid; or, where it is nothing else, what some of one run, or some of the runs, took
- * once. Of several that took as much it may be any. Any other loss, or gain, is other traffic of the account and says
+ * them took, which is of each run that paid; or, where it is nothing else and they are few, what some of one run, or some of
+ * the runs, took once. Of several that took as much it may be any. Any other loss, or gain, is other traffic of the account and says
  * nothing.
  * @param unpaidMinor what was submitted and not paid, but ended so late that the bank may have taken it and not given it
  * back yet, as it may with what came back by its status. As long as these explain the loss, the answer is `not-yet`; so
@@ -186,9 +192,9 @@ export function paidAgain(
   }
   if (isDeclared(paid, paid, rests)) return 'not-yet';
   for (const wholes of [runs.map(onesOf), [runs]]) {
+    const few = wholes.filter((parts) => parts.length <= MOST_TRIED);
     for (let size = 2; size < MOST_TRIED; size += 1) {
-      const tried = wholes.filter((parts) => size === 2 || parts.length <= MOST_TRIED);
-      const takers = tried.flatMap((parts) => takersOf(parts, size, 1n, rests));
+      const takers = few.flatMap((parts) => takersOf(parts, size, 1n, rests));
       if (takers.length > 0) return ofEachRun(takers, paid, 1n);
     }
   }

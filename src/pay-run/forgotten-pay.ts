@@ -94,7 +94,7 @@ export async function isFoundSubmitted(
 }
 
 /** The status in which a restore found what is asked about and not decided. */
-async function foundAs(
+export async function foundAs(
   tx: EmployerTransaction,
   { bankInstructionId }: Pick<Instruction, 'bankInstructionId'>,
 ): Promise<string | undefined> {

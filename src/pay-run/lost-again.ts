@@ -1,6 +1,7 @@
 import type { TakenAgain } from '../domain/balance';
 import { readById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
+import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { aboutInstruction, type Alarm } from './attention.store';
 import { Instruction } from './instruction.entity';
 import { stopUnlessDecided } from './stop';
@@ -62,7 +63,7 @@ function ofSome({ times }: TakenAgain, names: readonly string[]): Told {
   return {
     happened: `Its account lost, besides what the payments took,${LOST_AGAIN}some instructions pay, of this run or of others paid from the account${over(times)}: the bank may have executed a submit ${more(times)}, or another that people declared not executed, or something else was paid from it. The balance alone cannot tell which.`,
     certain: EACH_ONCE,
-    askBank: `Was any of our customer instructions ${names.join(', ')} executed ${more(times)}, or one of ours that you said was not executed? The account lost the sum of one or several of them again${over(times)}: what was booked on it since? Please answer for each of them, and take back what was paid ${more(times)}.`,
+    askBank: `Was any of our customer instructions ${textOfFirstFew(names, MOST_NAMED)} executed ${more(times)}, or one of ours that you said was not executed? The account lost the sum of one or several of them again${over(times)}: what was booked on it since? Please answer for each of them, and take back what was paid ${more(times)}.`,
   };
 }
 

@@ -60,6 +60,29 @@ export async function tellOfMovedTombstone(
   });
 }
 
+/**
+ * As `tellOfMovedTombstone`, of what a restore found in a status that no document names, and the record does not have: people
+ * may have released its rows since.
+ */
+export function tellOfForgottenMove(
+  tx: EmployerTransaction,
+  payRunId: string,
+  bankInstructionId: string,
+): Promise<void> {
+  const name = named(bankInstructionId);
+  return stopUnlessDecided(
+    tx,
+    {
+      kind: 'INVARIANT_BREACH',
+      subjectId: payRunId,
+      payRunId,
+      bankReference: bankInstructionId,
+      happened: `${name}, of which nobody knew whether it was submitted, and which is not in the restored record,${MOVED_AFTER_ALL} Nobody of it is paid by any run but one in which a person released them: leave them out of that.`,
+    },
+    [name],
+  );
+}
+
 /** Whether a payment of what was given up was sent since, or may have been: then somebody may be paid twice. */
 async function isSentByAnother(
   tx: EmployerTransaction,

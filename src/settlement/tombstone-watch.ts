@@ -7,7 +7,7 @@ import type { EmployerTransaction } from '../database/database';
 import { BankReads } from '../employer/bank-reads';
 import type { Standing } from '../employer/standing';
 import { aboutInstruction, clearOf, raiseUndecided } from '../pay-run/attention.store';
-import { isAskedAsForgotten, isSaidExecuted } from '../pay-run/forgotten-pay';
+import { foundAs, isSaidExecuted } from '../pay-run/forgotten-pay';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { namesOf } from '../pay-run/message-id';
 import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
@@ -86,7 +86,7 @@ export class TombstoneWatch {
 
 /**
  * It, or a payment of it, shows what no document names: it may have been paid, also where its rows were sent since. Where a
- * restore left that open people are asked already.
+ * restore found it so people are asked already.
  */
 async function tellOfUnclear(
   tx: EmployerTransaction,
@@ -94,7 +94,7 @@ async function tellOfUnclear(
   planned: PlannedInstruction,
   status: string,
 ): Promise<void> {
-  if (await isAskedAsForgotten(tx, instruction)) return;
+  if ((await foundAs(tx, instruction)) === status) return;
   const end = instruction.status;
   await raiseUndecided(tx, {
     kind: 'UNKNOWN_STATUS',

@@ -36,6 +36,7 @@ import {
 } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
 import { PayRun } from '../pay-run/pay-run.entity';
+import { tellOfForgottenMove } from '../pay-run/moved-instruction';
 import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.store';
 import { RESTORED_UNCLEAR, totalsDiffer } from '../pay-run/stop';
 import { ForgottenRecord } from './forgotten-record';
@@ -145,34 +146,43 @@ export class RestoreAdoption {
 
   /**
    * Writes down that what was found in a status that no document names is shown as submitted, whatever keeps it from being
-   * taken over. @throws BankClientError that may pass
+   * taken over. Where the record does not have it everything stops (rule 5): nothing else watches it, and people may have
+   * paid its rows otherwise since. @throws BankClientError that may pass
    */
   async noteSubmitted(
     employerId: string,
     { bankInstructionId, instructionId, payRunId }: Forgotten,
   ): Promise<void> {
     if (isNameless(bankInstructionId)) return;
-    const { account, at } = await this.database.inEmployer(employerId, async (tx) => {
+    const { account, at, isStored } = await this.database.inEmployer(employerId, async (tx) => {
       const { accountId, createdAt } = await findRun(tx, payRunId);
       const stored = await tx.manager.findOneBy(Instruction, { employerId, bankInstructionId });
       const bankIds = stored === null ? [] : await knownPayments(tx, stored);
       return {
         account: await tx.manager.findOneByOrFail(EmployerAccount, { employerId, id: accountId }),
-        at: { ...DECIDED, bankInstructionId, createdAt, bankIds, isNamedBy: namesOf(instructionId ?? '') },
+        at: {
+          ...DECIDED,
+          // It is looked at again and again, also where it is gone.
+          byAnyList: false,
+          ...{ bankInstructionId, createdAt, bankIds, isNamedBy: namesOf(instructionId ?? '') },
+        },
+        isStored: stored !== null,
       };
     });
     const isUntold = (error: unknown) => isNotShown(error) || error instanceof ReadFails;
     const standing = await unless(isUntold, this.reads.standing(account, at));
     const status = standing?.statuses.find(isPastSubmit);
     if (status === undefined) return;
-    await this.database.inEmployer(employerId, (tx) =>
-      tx.query(
+    await this.database.inEmployer(employerId, async (tx) => {
+      const noted = await tx.query(
         `UPDATE forgotten_instruction SET submitted_as = $3
          WHERE employer_id = $1 AND bank_instruction_id = $2 AND adopted_at IS NULL AND action_id IS NULL
-           AND submitted_as IS NULL`,
+           AND submitted_as IS NULL
+         RETURNING bank_instruction_id`,
         [employerId, bankInstructionId, status],
-      ),
-    );
+      );
+      if (noted.length > 0 && !isStored) await tellOfForgottenMove(tx, payRunId, bankInstructionId);
+    });
   }
 
   private workOf(employerId: string, forgotten: Forgotten): Promise<ForgottenWork | string | undefined> {

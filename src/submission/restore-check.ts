@@ -120,7 +120,7 @@ export class RestoreCheck {
    * @throws BankClientError
    */
   async adoptWaiting(employerId: string): Promise<void> {
-    const waiting = await this.database.inEmployer(employerId, waitingOf);
+    const waiting = await this.database.inEmployer(employerId, (tx) => waitingOf(tx, this.config.WATCH_DAYS));
     try {
       await readEach(waiting, (one) => this.adoptOne(employerId, one));
     } finally {
@@ -132,11 +132,11 @@ export class RestoreCheck {
     const before = this.refused.get(forgotten.bankInstructionId);
     if (before?.key === key && performance.now() < before.againMs) return;
     const refusal = goesOn ? await this.adoptOrSay(employerId, forgotten) : GOES_ON_NO_MORE;
-    if (refusal !== undefined && isOpen) await this.adoption.noteSubmitted(employerId, forgotten);
     const pauseMs = refusal === NOT_READ || refusal === OTHER_UNIT ? NOT_READ_PAUSE_MS : OTHERWISE_PAUSE_MS;
     const againMs = performance.now() + pauseMs;
     if (refusal === undefined) this.refused.delete(forgotten.bankInstructionId);
     else this.refused.set(forgotten.bankInstructionId, { key, againMs });
+    if (refusal !== undefined && isOpen) await this.adoption.noteSubmitted(employerId, forgotten);
     await this.database.inEmployer(employerId, (tx) => tellUnrecorded(tx, [forgotten.payRunId]));
   }
 
@@ -233,8 +233,11 @@ interface Waiting extends Forgotten {
   isOpen: boolean;
 }
 
-/** What was not taken over, of runs that may have moved since; and of any run what nobody knows to be submitted or not. */
-async function waitingOf(tx: EmployerTransaction): Promise<Waiting[]> {
+/**
+ * What was not taken over, of runs that may have moved since; and of any run what nobody knows to be submitted or not.
+ * @param days for how long the latter is looked for
+ */
+async function waitingOf(tx: EmployerTransaction, days: number): Promise<Waiting[]> {
   const rows = await tx.query<{
     bank_instruction_id: string;
     instruction_id: string | null;
@@ -251,8 +254,9 @@ async function waitingOf(tx: EmployerTransaction): Promise<Waiting[]> {
      FROM forgotten_instruction f
      JOIN pay_run r ON r.employer_id = f.employer_id AND r.id = f.pay_run_id
      WHERE f.employer_id = $1 AND f.restore_id IS NOT NULL AND f.adopted_at IS NULL
+       AND (r.status = ANY ($2) OR f.found_at > clock_timestamp() - make_interval(days => $3))
      ORDER BY f.found_at, f.bank_instruction_id`,
-    [tx.employerId, PAY_RUN_GOING_ON],
+    [tx.employerId, PAY_RUN_GOING_ON, days],
   );
   const waiting = rows.map((row) => ({
     bankInstructionId: row.bank_instruction_id,

@@ -252,6 +252,8 @@ const NOBODY_KNOWS =
 const SUBMITTED_SINCE =
   'People were asked before whether it was submitted, and may have gone on as if it was not. Nothing more is sent for the same rows. No run pays them but one in which an approver has released them since: stop that one.';
 
+const NOT_SENT_ON = 'The run is not sent on before this is decided.';
+
 const AS_SUBMITTED = ' as submitted';
 
 const OVER =
@@ -314,14 +316,14 @@ async function raiseLeft(tx: EmployerTransaction, subjectId: string, left: reado
     bankReference: ids.join(', '),
     payments,
     amountMinor: BigInt(minor),
-    ...(isOpen ? undocumented(one, isOver) : { happened: submitted(named, isOver) }),
+    ...(isOpen ? undocumented(one, isOver) : { happened: submitted(named, one.runStatus, isOver) }),
     ...(isAlone && !isOpen && { certain: SUBMITTED_SINCE }),
   } as const;
   await raiseNaming(tx, alarm, [...named, isOpen ? shownAs(one.status) : AS_SUBMITTED]);
 }
 
-function submitted(named: readonly string[], isOver: boolean): string {
-  return `The bank shows ${named.join(', ')}${AS_SUBMITTED}. A restored database had forgotten that, and it could not be taken back. ${isOver ? OVER : 'The run is not sent on, and does not end, before this is decided.'}`;
+function submitted(named: readonly string[], status: PayRunStatus, isOver: boolean): string {
+  return `The bank shows ${named.join(', ')}${AS_SUBMITTED}. A restored database had forgotten that, and it could not be taken back. ${isOver ? OVER : status === 'SUBMITTING' ? 'The run is not sent on, and does not end, before this is decided.' : NOT_SENT_ON}`;
 }
 
 function undocumented(
@@ -329,7 +331,7 @@ function undocumented(
   isOver: boolean,
 ): Record<'happened' | 'certain' | 'askBank', string> {
   return {
-    happened: `This may have been submitted: the bank shows ${quoted(id)} ${shownAs(status)}. ${isOver ? OVER : 'The run is not sent on before this is decided.'}`,
+    happened: `This may have been submitted: the bank shows ${quoted(id)} ${shownAs(status)}. ${isOver ? OVER : NOT_SENT_ON}`,
     certain: NOBODY_KNOWS,
     askBank: WAS_IT_SUBMITTED,
   };

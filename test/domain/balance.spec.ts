@@ -176,7 +176,7 @@ describe('what an account lost over a run', () => {
   it('is never silent where some instructions of a run were paid again, and never tells where none was', () => {
     const amounts = fc.array(fc.tuple(fc.bigInt(1n, 10n ** 12n), fc.boolean()), {
       minLength: 1,
-      maxLength: 10,
+      maxLength: 6,
     });
     fc.assert(
       fc.property(amounts, (list) => {
@@ -192,9 +192,9 @@ describe('what an account lost over a run', () => {
     ['instructions of one run', () => 'run'],
     ['runs', (n: number) => `run ${n}`],
   ])('names all of some %s that were paid again', (_what, runOf) => {
-    const which = fc.subarray([0, 1, 2, 3, 4, 5, 6, 7], { minLength: 1 });
+    const which = fc.subarray([0, 1, 2, 3, 4, 5], { minLength: 1 });
     // No sum of some of these is one of others, nor a multiple.
-    const all = [4, 2, 6, 0, 7, 1, 5, 3].map((power, n) =>
+    const all = [4, 2, 0, 1, 5, 3].map((power, n) =>
       one(String(n), 1_000n * 4n ** BigInt(power), 0n, 0n, runOf(n)),
     );
     fc.assert(
@@ -214,10 +214,15 @@ describe('what an account lost over a run', () => {
     );
   });
 
-  it('is told of two of very many instructions, too', () => {
+  it('says nothing of some of many, which other traffic takes by chance', () => {
     const all = Array.from({ length: 200 }, (_, n) => one(String(n), 10n ** 6n + BigInt(n) ** 3n));
     const took = sumOf(all.map((some) => some.amountMinor));
-    const lost = took + all[57]!.amountMinor + all[191]!.amountMinor;
-    expect(paidAgain(all, lost, 0n, 0n)).toMatchObject([{ payments: 2, someOf: ['57', '191'] }]);
+    expect(paidAgain(all, took + all[57]!.amountMinor + all[191]!.amountMinor, 0n, 0n)).toEqual([]);
+  });
+
+  it('is told of any of very many of one sum, however many they are', () => {
+    const all = Array.from({ length: 150_000 }, (_, n) => one(String(n), 25_000n));
+    const found = paidAgain(all, sumOf(all.map((some) => some.amountMinor)) + 25_000n, 0n, 0n);
+    expect(found).toMatchObject([{ payments: 1, amountMinor: 25_000n }]);
   });
 });

@@ -1,5 +1,6 @@
 import axios from 'axios';
 import { BankGateway } from '../../src/bank/gateway';
+import { RestoreCheck } from '../../src/submission/restore-check';
 import { TombstoneWatch } from '../../src/settlement/tombstone-watch';
 import { eventually } from '../support/eventually';
 import { payFile, payRows } from '../support/pay-rows';
@@ -35,13 +36,19 @@ const builtOf = async (id: string): Promise<string[]> =>
   );
 
 /** From here on the bank shows these in a status that no document names; their payments rest until they are released. */
-function showUnnamed(ids: readonly string[]): void {
+function showUnnamed(ids: readonly string[], status = UNNAMED): void {
   const { getInstruction } = BankGateway.prototype;
   const shown = jest.spyOn(BankGateway.prototype, 'getInstruction');
   shown.mockImplementation(async function (this: BankGateway, id, ...read) {
     const instruction = await getInstruction.call(this, id, ...read);
-    return ids.includes(id) ? { ...instruction, status: UNNAMED } : instruction;
+    return ids.includes(id) ? { ...instruction, status } : instruction;
   });
+}
+
+/** A service that starts asks at once. */
+async function startedAnew(): Promise<void> {
+  await payroll.stopServices();
+  payroll.url = (await payroll.addReplica()).url;
 }
 
 /** What waits for its approval at the bank is approved there, and what it shows is documented again. */
@@ -195,9 +202,7 @@ describe('a run in mid-submit of which the bank shows an instruction, after a re
     await restoring.restore();
     await resumed(id);
     await released(before);
-    // A service that starts asks at once.
-    await payroll.stopServices();
-    payroll.url = (await payroll.addReplica()).url;
+    await startedAnew();
     await payroll.until(id, ['SETTLED'], 30_000);
     expect([await timesPaid(), await submits()]).toEqual([[1, 1], 1]);
     await soundly(id);
@@ -221,8 +226,11 @@ describe('a verified run of which the bank shows an instruction, after a restore
     await soundly(id);
   });
 
-  it('stops everything where it was cancelled and the bank goes on with it after all', async () => {
-    const id = await verified();
+  it.each([
+    ['', () => verified()],
+    [' and was not built in the copy', unbuilt],
+  ])('stops everything where it was cancelled%s and the bank goes on with it after all', async (_, made) => {
+    const id = await made();
     const [before] = await builtOf(id);
     showUnnamed([before!]);
     await restoring.restore();
@@ -230,9 +238,26 @@ describe('a verified run of which the bank shows an instruction, after a restore
     await cancelled(id);
     await payroll.submitAtBank(before!);
     await restoring.change('UPDATE lease SET wake_at = now()');
+    await startedAnew();
     await payroll.askedAbout(id, 'INVARIANT_BREACH');
     expect(await asked('INVARIANT_BREACH')).toHaveLength(1);
     expect((await payroll.as('administrator').get('/v1/service')).data.submitsOff).toBe(true);
+  });
+
+  it('is looked for, where it was cancelled and not built in the copy, for as long as what ended is watched', async () => {
+    const id = await unbuilt();
+    const [before] = await builtOf(id);
+    showUnnamed([before!]);
+    await restoring.restore();
+    await resumed(id);
+    await cancelled(id);
+    await payroll.submitAtBank(before!);
+    await restoring.change(`UPDATE forgotten_instruction SET found_at = now() - interval '100 days'`);
+    const looks = jest.spyOn(RestoreCheck.prototype, 'adoptWaiting');
+    await startedAnew();
+    await eventually(() => Promise.resolve(looks.mock.results.length > 0), 20_000);
+    await looks.mock.results[0]!.value;
+    expect((await payroll.attention()).map(({ kind }) => kind)).toEqual(['UNRECORDED_SUBMIT']);
   });
 
   it.each([
@@ -250,9 +275,7 @@ describe('a verified run of which the bank shows an instruction, after a restore
     jest.restoreAllMocks();
     await payroll.submitAtBank(before!);
     for (const operation of PAYMENT_READS) await payroll.fault({ operation, kind: '403', every: 1 });
-    // A service that starts asks at once.
-    await payroll.stopServices();
-    payroll.url = (await payroll.addReplica()).url;
+    await startedAnew();
     const questions = () => asked('UNRECORDED_SUBMIT');
     await eventually(
       async () => (await questions()).some(({ happened }) => happened.includes('as submitted')),
@@ -285,6 +308,13 @@ describe('a verified run of which the bank shows an instruction, after a restore
     await restoring.change('UPDATE lease SET wake_at = now()');
     await eventually(() => Promise.resolve(read.mock.results.length > 0), 20_000);
     await read.mock.results[0]!.value;
-    expect((await payroll.attention()).map(({ kind }) => kind)).toEqual(['UNRECORDED_SUBMIT']);
+    const kinds = async () => (await payroll.attention()).map(({ kind }) => kind).sort();
+    expect(await kinds()).toEqual(['UNRECORDED_SUBMIT']);
+    // Another than the restore found says something else.
+    jest.restoreAllMocks();
+    showUnnamed([before!], 'INI_SOMETHING_ELSE');
+    await restoring.change('UPDATE lease SET wake_at = now()');
+    await payroll.askedAbout(id, 'UNKNOWN_STATUS');
+    expect(await kinds()).toEqual(['UNKNOWN_STATUS', 'UNRECORDED_SUBMIT']);
   });
 });
