@@ -102,7 +102,9 @@ const SETTINGS = {
     .describe('Dates closed besides the TARGET ones, comma separated.'),
   BANK_REJECTS_BEFORE_EXECUTING: flag
     .default(false)
-    .describe('Set only if the bank confirms that 401 and 429 on a submit never execute it.'),
+    .describe(
+      'With `true` a submit answered 401 or 429 that is still shown INITIATED is sent again, at most REBUILD_LIMIT times. Set only if the bank confirms in writing that neither ever executes it.',
+    ),
   BANK_REQUESTS_PER_MINUTE: z.coerce
     .number()
     .int()
@@ -129,7 +131,7 @@ const SETTINGS = {
     .min(1)
     .max(20)
     .default(5)
-    .describe('Rebuilds of an instruction before a person is asked.'),
+    .describe('Rebuilds of an instruction, and submits sent again, before a person is asked.'),
   SUBMIT_DOUBT_MS: durationMs
     .default(120_000)
     .describe('How long an unanswered submit is polled before it is parked.'),

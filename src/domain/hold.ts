@@ -88,6 +88,13 @@ export const HOLD_CODES = {
 
 export type HoldCode = keyof typeof HOLD_CODES;
 
+/** What is left to do about a payment of which two ends were shown: nothing is ever made in its stead. */
+export const AS_ANOTHER_KIND =
+  'If the bank writes that it was not and never will be paid, and nothing else pays the employee, upload the row as another kind of pay.';
+
+/** Why a row that would pay in its place is left out for good. */
+export const NOTHING_IN_ITS_PLACE = `nothing of this period and kind of pay pays in its place. ${AS_ANOTHER_KIND}`;
+
 /**
  * What is known of an employee whom no other run pays for certain any more. Only of PAID_BY_NOBODY may the held row be
  * released as it is: what an ended run did not pay only its replacement pays, and the others may be paid.
@@ -110,8 +117,7 @@ const WORDS_OF_OVERTAKEN: Readonly<Record<Overtaken, { message: string; remedy: 
   },
   SHOWN_WITH_TWO_ENDS: {
     message: 'The bank has shown two ends of what was to pay the employee, who may be paid.',
-    remedy:
-      'Leave the row out until the bank has said which end is right: nothing else pays the employee before.',
+    remedy: `Leave the row out for good: ${NOTHING_IN_ITS_PLACE}`,
   },
 };
 

@@ -1,3 +1,4 @@
+import { AS_ANOTHER_KIND } from '../domain/hold';
 import { PayFileColumn, ROW_FAULT_CODES, RowFault } from '../domain/pay-file';
 import { Encoding } from '../domain/pay-file-encoding';
 import { Problem } from '../http/problem';
@@ -97,7 +98,7 @@ const FILE_FAULT_CODES = {
   },
   EMPLOYEE_NOT_REPAYABLE: {
     meaning: 'An earlier payment of the employee ended in a way that may have paid after all.',
-    remedy: 'Leave the row out until the open attention about that payment is decided.',
+    remedy: `Leave the row out until the open attention about that payment is decided; for good where what the bank shows contradicts its end. ${AS_ANOTHER_KIND}`,
   },
   CORRECTS_NO_ROW: {
     meaning: 'The row belongs to no row of the run that is kept back, or to one that another row corrects.',

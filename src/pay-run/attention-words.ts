@@ -1,3 +1,5 @@
+import { AS_ANOTHER_KIND } from '../domain/hold';
+
 /** What a person may do about an attention; each needs two people and a reason. */
 export type AttentionAction =
   | 'ACKNOWLEDGE'
@@ -66,8 +68,15 @@ export const UNPAID_IN_MID_RUN =
 
 /** Of people whose pay came back. */
 export function notPaid(who: 'These people' | 'The others'): string {
-  return `${who} are not paid: what they were paid is recorded as returned. Nothing is stopped, and nothing is paid again by itself. Ask each of them where to pay; then make a successor of the run, with paymentIds and a reason, or upload their rows as its supplement, where an approver releases them.`;
+  return `${who} are not paid: what they were paid is recorded as returned. Nothing is stopped, and nothing is paid again by itself. Ask each of them where to pay. Who names the same account is paid by a successor of the run, with paymentIds and a reason: it pays the IBAN that it came back from. Who names another is paid by a row with that IBAN, uploaded as its supplement, where an approver releases it.`;
 }
+
+/** Of a payment of which two ends were shown. */
+export const NEVER_REPLACED = `The payment can never be replaced by another. ${AS_ANOTHER_KIND}`;
+
+/** Of an instruction of which the bank is asked whether it is certain that nothing of it is executed. */
+export const IF_EXECUTED =
+  'If the bank says that it was or will be executed, leave this open: it closes once the bank shows that, or two people say PAID in the UNKNOWN_STATUS that asks two banking days after the date.';
 
 /** Every kind of attention, with the words and the actions that belong to it. */
 export const ATTENTION_WORDS = {
@@ -75,13 +84,13 @@ export const ATTENTION_WORDS = {
     certain:
       'The submit was sent at most once and is never sent again. No other instruction pays these people.',
     askBank:
-      'Was customer instruction {ref} submitted and executed? If not, please cancel it for good and confirm that in writing.',
+      'Did you take the submit of customer instruction {ref}, executed yet or not? If you did, leave it as it is. If you did not, cancel it for good, and confirm in writing that nothing of it is executed, now or later.',
     actions: ['EXECUTED', 'NOT_EXECUTED'],
   },
   SUBMIT_REFUSED: {
     certain: 'The bank answered the submit with a refusal. It was sent once and is not sent again.',
     askBank:
-      'Why was the submit of customer instruction {ref} refused, and is it certain that nothing of it is executed?',
+      'Why was the submit of customer instruction {ref} refused? Please cancel it for good, and confirm in writing that nothing of it is executed, now or later.',
     actions: ['EXECUTED', 'NOT_EXECUTED'],
   },
   UNRECORDED_SUBMIT: {
@@ -154,7 +163,7 @@ export const ATTENTION_WORDS = {
   },
   REPLACED_UNSEEN: {
     certain:
-      'Nothing that waits for it is submitted: what is not shown may have been paid after all. It goes on by itself once the bank shows how each of these payments ended, or two people have its word.',
+      'Nothing that waits for it is submitted: what is not shown may have been paid after all. It goes on by itself once the bank shows how each of these payments ended, or two people have its word. If the bank says that some were paid, take these out by an amendment, or cancel the run; one that is being submitted ends at its cut-off.',
     askBank:
       'Your interface does not show all payments of customer instruction {ref} any more. Is it certain that what it lacks was not paid, or came back, and never will be paid? Please confirm that in writing.',
     actions: ['NOT_PAID', 'ACKNOWLEDGE'],
@@ -172,8 +181,7 @@ export const ATTENTION_WORDS = {
     actions: ['ACKNOWLEDGE'],
   },
   CONTRADICTION: {
-    certain:
-      'The first final status is kept, and not both are right about whether it was paid. The payment can never be replaced by another.',
+    certain: `The first final status is kept, and not both are right about whether it was paid. ${NEVER_REPLACED}`,
     askBank: 'Which of the two final statuses of this payment in {ref} is right, and where is the money?',
     actions: ['ACKNOWLEDGE'],
   },
@@ -198,7 +206,8 @@ export const ATTENTION_WORDS = {
   },
   ENDED_BY_BANK: {
     certain:
-      'It was submitted once and is never sent again. The bank ended it, and shows its payments as they were before it took them. No other instruction pays these people.',
+      'It was submitted once and is never sent again. The bank ended it, and shows its payments as they were before it took them. No other instruction pays these people. ' +
+      IF_EXECUTED,
     askBank:
       'Is it certain that nothing of customer instruction {ref} is executed, now or later? Please confirm that in writing.',
     actions: ['NOT_EXECUTED'],
@@ -286,7 +295,8 @@ export const ATTENTION_WORDS = {
   RESTORED: {
     certain:
       'The restored data may have forgotten submits. Every submit of every employer is off until the bank was read and two people resume.',
-    askBank: 'Which instructions were submitted since the time of the backup?',
+    askBank:
+      'Which customer instructions of ours were submitted since the backup (name its date and time), and which of their payments are executed? Which others, opened through your interface, could still be submitted? Please cancel those, and confirm all of it in writing.',
     actions: ['RESUME'],
   },
   INVARIANT_BREACH: {

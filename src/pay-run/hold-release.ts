@@ -2,7 +2,13 @@ import { append } from '../audit/audit';
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
-import { HoldCode, joiningOf, PAID_BY_ANOTHER_RUN, SECOND_PAY_CODES } from '../domain/hold';
+import {
+  HoldCode,
+  joiningOf,
+  NOTHING_IN_ITS_PLACE,
+  PAID_BY_ANOTHER_RUN,
+  SECOND_PAY_CODES,
+} from '../domain/hold';
 import { showId } from '../http/prefixed-id';
 import { HeldPayment, HoldDecision, markReleased, readHeld, releasedBeside, releasedBy } from './hold.store';
 import { lockPayKey } from './pay-key';
@@ -183,7 +189,7 @@ function passesOver({ id, two_ends: twoEnds, held_line: heldLine }: PassedOver):
     const shown = `The bank has shown two ends of ${showId('pay', twoEnds)} of the employee, which may be paid`;
     return new DomainError(
       'HELD_PAYMENT_OUTDATED',
-      `${shown}: leave the row out until the bank has said which is right.`,
+      `${shown}: leave the row out for good: ${NOTHING_IN_ITS_PLACE}`,
     );
   }
   const unpaid = `${showId('pay', id)} of the employee, which another run did not pay`;

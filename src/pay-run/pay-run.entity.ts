@@ -11,7 +11,7 @@ export class PayRun {
   @Column('text') period!: string;
   @Column('text') kindOfPay!: string;
   @Column('date') executionDate!: string;
-  /** When it is to be submitted; null: the earliest banking day allowed after the approval. */
+  /** When it is to be submitted; null: on its approval, be its date weeks ahead. */
   @Column('timestamptz', { nullable: true }) submitAt!: Date | null;
   @Column('uuid', { nullable: true }) scheduleId!: string | null;
   @Column('integer') sequence!: number;

@@ -7,7 +7,7 @@ import { Database, EmployerTransaction } from '../database/database';
 import { IsoDate, Period } from '../domain/business-day';
 import { PAY_RUN_BEFORE_GATE, PayRunStatus } from '../domain/pay-run';
 import { showId } from '../http/prefixed-id';
-import { Alarm, clear, monthOfSchedule, raiseUndecided } from '../pay-run/attention.store';
+import { Alarm, clear, monthOfSchedule, raiseNaming } from '../pay-run/attention.store';
 import { PaySchedule, SchedulePeriod } from '../pay-run/pay-schedule.entity';
 import { forEveryEmployer } from './every-employer';
 import { tellOfStoppedRuns } from './stopped-runs';
@@ -41,6 +41,9 @@ const CUT_OFF = `((r.execution_date + $5::time) AT TIME ZONE $6)`;
 
 const OF_ONE_RUN =
   'Nothing of this run is submitted. It closes by itself once the run is approved, amended to a later date or cancelled; the bank takes it until the cut-off of its execution date.';
+
+const OF_A_CANCELLED_RUN =
+  'Nothing more of this run is sent. Its cancellation waits for the bank; ROW_UNSEEN asks about that. Upload the file again once it is CANCELLED: whoever is released before may be paid twice.';
 
 interface Overdue {
   period: Period;
@@ -99,7 +102,9 @@ export class OverduePeriods {
    */
   async tell(tx: EmployerTransaction): Promise<void> {
     const overdue = await this.read(tx);
-    for (const one of overdue) if (one.to_tell) await raiseUndecided(tx, alarmOf(one));
+    for (const one of overdue)
+      if (one.to_tell)
+        await raiseNaming(tx, alarmOf(one), one.status === 'CANCELLING' ? [MISSING.cancelling] : []);
     const lasting = new Set(overdue.map((one) => one.subject_id));
     const told = await tx.query<{ subject_id: string }>(
       'SELECT subject_id FROM attention WHERE employer_id = $1 AND kind = $2 AND resolved_at IS NULL',
@@ -203,6 +208,7 @@ function alarmOf(overdue: Overdue): Alarm {
     payRunId: payRunId ?? undefined,
     happened: `${due}, and ${missing}.`,
     ...(!overdue.of_schedule && { certain: OF_ONE_RUN }),
+    ...(overdue.status === 'CANCELLING' && { certain: OF_A_CANCELLED_RUN }),
     payments: overdue.row_count,
     amountMinor: BigInt(overdue.total_minor),
   };

@@ -2,6 +2,7 @@ import { EmployerTransaction } from '../database/database';
 import { isBeforeTaken, isEndedUnpaid, isStepFurther } from '../domain/bank-status';
 import { isPaymentFinal } from '../domain/payment';
 import { aboutInstruction, clear, raiseNaming } from '../pay-run/attention.store';
+import { IF_EXECUTED } from '../pay-run/attention-words';
 import { Instruction } from '../pay-run/instruction.entity';
 import { FollowedPayment, Progress } from './follow-plan';
 
@@ -79,8 +80,7 @@ export async function tellOfGone(
     kind: 'ENDED_BY_BANK',
     ...aboutInstruction(instruction),
     happened: `${GONE}, two banking days after the execution date.`,
-    certain:
-      'It is never sent again, and no other instruction pays these people. That the bank does not show it proves nothing: it may have been executed all the same.',
+    certain: `It is never sent again, and no other instruction pays these people. That the bank does not show it proves nothing: it may have been executed all the same. ${IF_EXECUTED}`,
     payments: open.length,
     amountMinor: open.reduce((sum, { amountMinor }) => sum + amountMinor, 0n),
   } as const;

@@ -17,6 +17,7 @@ import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { PaymentStatus } from '../domain/payment';
 import { showId } from '../http/prefixed-id';
 import { aboutInstruction, type Alarm, openAbout, raiseNaming } from '../pay-run/attention.store';
+import { NEVER_REPLACED } from '../pay-run/attention-words';
 import { Instruction } from '../pay-run/instruction.entity';
 import { messageIdOf } from '../pay-run/message-id';
 import { movePayments, RowRange } from '../pay-run/payment.store';
@@ -398,12 +399,10 @@ function latestOf(shown: readonly string[]): string {
   return [...shown.slice(0, MOST_NAMED), ...others].join(BEFORE);
 }
 
-const DECLARED =
-  'What two people declared is kept, and the bank shows otherwise. The payment can never be replaced by another.';
+const DECLARED = `What two people declared is kept, and the bank shows otherwise. ${NEVER_REPLACED}`;
 const WAS_IT_PAID =
   'Was this payment in {ref} paid, against what you confirmed to us, and where is the money?';
-const KEPT =
-  'Its end is kept, and the bank has shown otherwise for longer than what it shows can be old. The payment can never be replaced by another.';
+const KEPT = `Its end is kept, and the bank has shown otherwise for longer than what it shows can be old. ${NEVER_REPLACED}`;
 const WHICH_IS_RIGHT =
   'Which is right of this payment in {ref}: its end, or the status that is shown since, and where is the money?';
 
@@ -430,8 +429,7 @@ function wordsOfContradiction(
 }
 
 const REVIVED = {
-  certain:
-    'It counts as failed in the record, and the bank goes on with it. The payment can never be replaced by another.',
+  certain: `It counts as failed in the record, and the bank goes on with it. ${NEVER_REPLACED}`,
   askBank:
     'Your group NOTPROCESSABLE named this payment in {ref}, and it goes on. Is it still executed? If it was replaced already, please stop it.',
 };

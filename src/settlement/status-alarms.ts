@@ -2,6 +2,7 @@ import { EmployerTransaction } from '../database/database';
 import { isBeforeSubmit, isPastSubmit, isUnfinished, readBankStatus } from '../domain/bank-status';
 import { textOfFirstFew } from '../domain/first-few';
 import { isPaymentFinal } from '../domain/payment';
+import { ATTENTION_WORDS } from '../pay-run/attention-words';
 import { subjectAfterEnd } from '../pay-run/named-subject';
 import { showId } from '../http/prefixed-id';
 import { aboutInstruction, clear, openAbout, raiseNaming } from '../pay-run/attention.store';
@@ -161,15 +162,20 @@ export async function tellOfShownAfterEnd(
     } as const;
     const again = await aboutPaidAgain(tx, those);
     const happened = [alarm.happened, ...(again?.words ?? [])].join(' ');
-    await raiseNaming(tx, { ...alarm, ...again?.about, happened }, [` ${status} (`, ...(again?.words ?? [])]);
+    const known = again?.certain ?? ATTENTION_WORDS.UNKNOWN_STATUS.certain;
+    const certain = end === 'SETTLED' ? known : `${known} ${IF_PAID}`;
+    await raiseNaming(tx, { ...alarm, certain, happened }, [` ${status} (`, ...(again?.words ?? [])]);
   }
 }
+
+/** Of payments that ended unpaid: only that they stay so can be decided. */
+const IF_PAID = 'If the bank says that they were paid, leave this open: no other run pays them.';
 
 /** What is said where runs have paid some of them in the meantime; else the words of the kind say it. */
 async function aboutPaidAgain(
   tx: EmployerTransaction,
   payments: readonly FollowedPayment[],
-): Promise<{ words: string[]; about: { certain: string } } | undefined> {
+): Promise<{ words: string[]; certain: string } | undefined> {
   const ids = payments.map(({ paymentId }) => paymentId);
   const { payments: count, payRunIds } = await paidAgain(tx, ids);
   if (count === 0) return undefined;
@@ -180,7 +186,7 @@ async function aboutPaidAgain(
   const words = [`${count} of them were paid again since, or may have been, by ${runs}.`];
   const certain =
     'The status is stored as received and changed nothing. Who was paid again was paid twice if the status means that they had been. Nobody else who shows it is paid again meanwhile.';
-  return { words, about: { certain } };
+  return { words, certain };
 }
 
 type SomePayments = [FollowedPayment, ...FollowedPayment[]];

@@ -38,6 +38,9 @@ export interface HeldByRestore {
 /** More than these are counted: the bank's own list is the better one then. */
 const MOST_NAMED = 30;
 
+/** Of a run that the service stopped. */
+const BY_TWO = '(one person stops it, another then resumes it)';
+
 /** Before the bank was read. */
 export function happenedAtFirst(what: string): string {
   return `${what} Nothing is submitted for anybody. The bank is being read; what it shows is told then.`;
@@ -95,11 +98,11 @@ export function happenedAfter(
     resting(inPart),
     told(
       unproven,
-      "opened at the bank, and not shown to be unsubmitted: resuming takes the bank's written word, and its run stays stopped; where the word is that something of it was submitted, or it was cancelled or amended since, cancel it; otherwise resume that too, and have it approved again",
+      `opened at the bank, and not shown to be unsubmitted: resuming takes the bank's written word, and its run stays stopped; where the word is that something of it was submitted, or it was cancelled or amended since, cancel it; otherwise resume that too ${BY_TWO}, and have it approved again`,
     ),
     told(
       unprovenPast,
-      "opened at the bank, and not shown to be unsubmitted: resuming takes the bank's written word; its run can be neither approved nor cancelled any more, and where it is stopped it is resumed only if nothing of it was submitted",
+      `opened at the bank, and not shown to be unsubmitted: resuming takes the bank's written word; its run can be neither approved nor cancelled any more, and where it is stopped it is resumed ${BY_TWO} only if nothing of it was submitted`,
     ),
     told(open, 'opened at the bank, forgotten, and not submitted: nobody submits it any more'),
     !sweep.readable &&
@@ -136,12 +139,12 @@ function undecided(payRunIds: readonly string[]): string {
 
 function inDoubt(payRunIds: readonly string[]): string {
   if (payRunIds.length === 0) return '';
-  return `A submit that was forgotten may be of one of ${payRunIds.length} runs that the record has as not submitted (${namesOf(payRunIds)}), or of a run made in the stead of one: they stay stopped. Cancel those whose people it paid (what is being submitted is released at the cut-off), and resume each of the others once it is certain that none of its people was.`;
+  return `A submit that was forgotten may be of one of ${payRunIds.length} runs that the record has as not submitted (${namesOf(payRunIds)}), or of a run made in the stead of one: they stay stopped. Cancel those whose people it paid (what is being submitted is released at the cut-off), and resume each of the others ${BY_TWO} once it is certain that none of its people was.`;
 }
 
 function resting(payRunIds: readonly string[]): string {
   if (payRunIds.length === 0) return '';
-  return `The record has ${payRunIds.length} runs of which a part was submitted (${namesOf(payRunIds)}) as they were before, and maybe not as they were approved last: the rest of each stays stopped. Resume it where the run was not amended since; otherwise leave it stopped, and pay its people by a successor once it is released at the cut-off.`;
+  return `The record has ${payRunIds.length} runs of which a part was submitted (${namesOf(payRunIds)}) as they were before, and maybe not as they were approved last: the rest of each stays stopped. Resume it ${BY_TWO} where the run was not amended since; otherwise leave it stopped, and pay its people by a successor once it is released at the cut-off.`;
 }
 
 function unread(ids: readonly string[]): string {

@@ -13,7 +13,7 @@ export type Window =
   | { kind: 'behind' };
 
 /**
- * The window of a run: from its `submitAt`, or else the earliest banking day allowed after the approval, to the
+ * The window of a run: from its `submitAt`, or else its approval, as `sendingOpens` says, to the
  * bank's cut-off on the execution date less the time the sending is expected to take.
  */
 export function submitWindow(

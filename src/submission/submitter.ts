@@ -18,7 +18,7 @@ import { DatabaseIsBehind, recordRestore, RestoreGuard } from '../database/resto
 import { PersonalData } from '../database/personal-data';
 import { writeOutcome } from '../employer/bank-calls';
 import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
-import { WHICH_IS_WHICH, WHY_ENDED } from '../pay-run/attention-words';
+import { NOTHING_TO_ASK, WHICH_IS_WHICH, WHY_ENDED } from '../pay-run/attention-words';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { keepMoved } from '../pay-run/moved-instruction';
@@ -243,8 +243,7 @@ export class Submitter {
 
   /** The gate was passed, and yet too few approvals stand now: the number required was raised, or one is gone. */
   private async unapproved(claim: Claim, work: Work): Promise<StepEnd> {
-    const happened =
-      'The run is being submitted, but fewer approvals stand than its employer requires. Once another approver has approved it as it stands, it can be resumed.';
+    const happened = 'The run is being submitted, but fewer approvals stand than its employer requires.';
     return this.database.inEmployer(claim.employerId, async (tx) => {
       const run = await lockRun(tx, work.run.id);
       await fence(tx, claim);
@@ -255,6 +254,9 @@ export class Submitter {
         kind: 'INVARIANT_BREACH',
         ...aboutInstruction(work.instruction, work.planned),
         happened,
+        certain:
+          'Nothing of this instruction is submitted. The run is stopped: once another approver has approved it as it stands, two people RESUME it.',
+        askBank: NOTHING_TO_ASK,
       });
       return 'never';
     });

@@ -1,4 +1,5 @@
 import { readId } from '../../src/http/prefixed-id';
+import { NOTHING_TO_ASK } from '../../src/pay-run/attention-words';
 import { Submitter } from '../../src/submission/submitter';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
@@ -237,6 +238,10 @@ describe('nothing is paid that was not approved', () => {
       return breach !== undefined && (await payroll.run(run.id)).stopped !== null;
     }, 20_000);
     expect(await submits(run.id)).toEqual([]);
+    const path = payroll.path(`/attention/${breach!.id}`);
+    const { askBank, certain } = (await payroll.as('operator').get(path)).data;
+    expect(askBank).toBe(NOTHING_TO_ASK);
+    expect(certain).toMatch(/^Nothing of this instruction is submitted\./);
     await execute(superuserUrl, 'DROP TRIGGER require_another ON pay_run');
     const { rootHash, total } = run;
     const approveAs = (role: 'approver' | 'second') =>
@@ -244,7 +249,6 @@ describe('nothing is paid that was not approved', () => {
     expect((await approveAs('approver')).status).toBe(409);
     expect((await approveAs('second')).data).toMatchObject({ status: 'SUBMITTING' });
     expect((await approveAs('second')).data.code).toBe('NOT_AWAITING_APPROVAL');
-    const path = payroll.path(`/attention/${breach!.id}`);
     expect(
       (await payroll.decide(path, { action: 'RESUME', reason: 'another person approved it' })).status,
     ).toBe(200);

@@ -559,7 +559,7 @@ describe('a row held beside another run', () => {
     await expect(release(id, CODE, 2)).rejects.toMatchObject({ code: 'HELD_PAYMENT_OUTDATED' });
   });
 
-  it('waits for the bank where that has shown two ends of what was to pay the employee', async () => {
+  it('is left out for good where the bank has shown two ends of what was to pay the employee, also once that is decided', async () => {
     const other = await upload([row('E1')]);
     const id = await upload([row('E1', '5.00'), row('E2')]);
     await fail(other);
@@ -575,13 +575,22 @@ describe('a row held beside another run', () => {
     );
     const ends =
       'That run is FAILED now. The bank has shown two ends of what was to pay the employee, who may be paid.';
-    const remedy =
-      'Leave the row out until the bank has said which end is right: nothing else pays the employee before.';
-    expect(await shown(id)).toEqual([[found(other, ends), remedy]]);
-    await expect(release(id, CODE, 2)).rejects.toMatchObject({
-      code: 'HELD_PAYMENT_OUTDATED',
-      message: `The bank has shown two ends of ${showId('pay', paymentId)} of the employee, which may be paid: leave the row out until the bank has said which is right.`,
-    });
+    const leave =
+      'eave the row out for good: nothing of this period and kind of pay pays in its place. If the bank writes that it was not and never will be paid, and nothing else pays the employee, upload the row as another kind of pay.';
+    const staysSo = async () => {
+      expect(await shown(id)).toEqual([[found(other, ends), `L${leave}`]]);
+      await expect(release(id, CODE, 2)).rejects.toMatchObject({
+        code: 'HELD_PAYMENT_OUTDATED',
+        message: `The bank has shown two ends of ${showId('pay', paymentId)} of the employee, which may be paid: l${leave}`,
+      });
+    };
+    await staysSo();
+    await desk.asSuperuser(
+      `UPDATE attention SET resolved_at = now(), resolution = 'acknowledged' WHERE payment_id = '${paymentId}'`,
+    );
+    await staysSo();
+    const bonus = await upload([row('E1', '5.00')], { kindOfPay: 'BONUS' });
+    expect(await rowsOf(bonus)).toEqual(['2 READY 0']);
   });
 
   describe('that was cancelled after a restore, and may have been submitted before it', () => {

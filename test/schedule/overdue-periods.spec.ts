@@ -275,13 +275,18 @@ it('says which pay lacks its run, and nothing of the other pay of the month', as
 it('tells of a month whose run is being cancelled, which the bank holds up', async () => {
   const id = await bound();
   clock.set(MARCH_DUE);
+  expect(await look()).toEqual([due('2026-03', MARCH_DUE, notApproved(id))]);
   await moved(id, 'CANCELLING');
+  await look();
   expect(await look()).toEqual([
     due(
       '2026-03',
       MARCH_DUE,
       `${showId('run', id)} is being cancelled, which ends once the bank has shown what became of it`,
     ),
+  ]);
+  expect(await query('SELECT certain FROM attention WHERE resolved_at IS NULL')).toEqual([
+    { certain: expect.stringMatching(/^Nothing more of this run is sent\..* once it is CANCELLED/) },
   ]);
   expect(await isOverdue('2026-03')).toBe(true);
 });

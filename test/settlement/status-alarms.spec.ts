@@ -186,6 +186,19 @@ describe('an undocumented status that is shown of what was paid', () => {
     await show(reversed(1, 2, 3));
     expect(await asked()).toEqual([['(rows 1, 2, 3)', 3, 'ACKNOWLEDGE']]);
   });
+
+  it('is left open where the bank says that they were paid, of those alone that had ended unpaid', async () => {
+    const failed = reversed(2).map((one) => ({ ...one, status: 'FAILED' as const }));
+    await show([...reversed(1), ...failed]);
+    const open = await office.database.inEmployer(ours.employer, (tx) =>
+      tx.manager.findBy(Attention, { kind: 'UNKNOWN_STATUS', resolvedAt: IsNull() }),
+    );
+    const told = open.map(({ happened, certain }) => [
+      /ended as (\w+)/.exec(happened)?.[1],
+      certain.includes('If the bank says that they were paid, leave this open'),
+    ]);
+    expect(Object.fromEntries(told)).toEqual({ SETTLED: false, FAILED: true });
+  });
 });
 
 describe('payments that are not final two banking days after the execution date', () => {

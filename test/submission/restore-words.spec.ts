@@ -33,3 +33,12 @@ it('of a run that is past its approval it is not said that it goes on no more: i
   expect(said).not.toContain('goes on no more');
   expect(said).toContain('its run can be neither approved nor cancelled any more, and where it is stopped');
 });
+
+it('says of each run that it leaves stopped that one person stops it before another resumes it', () => {
+  const run = '018f0000-0000-7000-8000-000000000001';
+  const sweep = { readable: true, unknown: [], moved: [], unidentified: [], unread: 0 };
+  for (const which of ['older', 'inPart'])
+    expect(happenedAfter('It was restored.', sweep, [], { ...held, [which]: [run] })).toMatch(
+      /[Rr]esume (it|each of the others) \(one person stops it, another then resumes it\)/,
+    );
+});
