@@ -3,7 +3,9 @@ import { PAY_RUN_FINALS } from '../domain/pay-run';
 import { aboutInstruction, Alarm, isDecided } from './attention.store';
 import { isFoundSubmitted } from './forgotten-pay';
 import { Instruction, PlannedInstruction } from './instruction.entity';
+import { namedSubject } from './named-subject';
 import { tellOfPaidAlready } from './paid-already';
+import type { PayRun } from './pay-run.entity';
 import { SENT } from './sent';
 import { awaitTurnOfRuns, stopUnlessDecided } from './stop';
 import { MovedAfterAll, named, stopSuccessors, unsentSuccessors } from './stop-successors';
@@ -61,26 +63,23 @@ export async function tellOfMovedTombstone(
 }
 
 /**
- * As `tellOfMovedTombstone`, of what a restore found in a status that no document names, and the record does not have: people
- * may have released its rows since.
+ * As `tellOfMovedTombstone`, of what a restore found in a status that no document names, and the record does not have, of a
+ * run that is over: people may have released its rows since.
  */
 export function tellOfForgottenMove(
   tx: EmployerTransaction,
-  payRunId: string,
+  run: PayRun,
   bankInstructionId: string,
 ): Promise<void> {
-  const name = named(bankInstructionId);
-  return stopUnlessDecided(
-    tx,
-    {
-      kind: 'INVARIANT_BREACH',
-      subjectId: payRunId,
-      payRunId,
-      bankReference: bankInstructionId,
-      happened: `${name}, of which nobody knew whether it was submitted, and which is not in the restored record,${MOVED_AFTER_ALL} Nobody of it is paid by any run but one in which a person released them: leave them out of that.`,
-    },
-    [name],
-  );
+  return stopUnlessDecided(tx, {
+    kind: 'INVARIANT_BREACH',
+    subjectId: namedSubject(`forgotten ${bankInstructionId}`),
+    payRunId: run.id,
+    bankReference: bankInstructionId,
+    payments: run.rowCount,
+    amountMinor: run.totalMinor,
+    happened: `An instruction of a run that is over${MOVED_AFTER_ALL} Nobody knew whether it was submitted, and the restored record does not have it. Nobody of it is paid by any run but one in which a person released them: leave them out of that.`,
+  });
 }
 
 /** Whether a payment of what was given up was sent since, or may have been: then somebody may be paid twice. */

@@ -43,7 +43,7 @@ const OF_ONE_RUN =
   'Nothing of this run is submitted. It closes by itself once the run is approved, amended to a later date or cancelled; the bank takes it until the cut-off of its execution date.';
 
 const OF_A_CANCELLED_RUN =
-  'Nothing more of this run is sent. Its cancellation waits for the bank; ROW_UNSEEN asks about that. Upload the file again once it is CANCELLED: whoever is released before may be paid twice.';
+  'Nothing more of this run is sent. Its cancellation waits for the bank; where that stays unclear ROW_UNSEEN asks. Upload the file again once it is CANCELLED: whoever is released before may be paid twice.';
 
 interface Overdue {
   period: Period;

@@ -162,8 +162,8 @@ export async function tellOfShownAfterEnd(
     } as const;
     const again = await aboutPaidAgain(tx, those);
     const happened = [alarm.happened, ...(again?.words ?? [])].join(' ');
-    const known = again?.certain ?? ATTENTION_WORDS.UNKNOWN_STATUS.certain;
-    const certain = end === 'SETTLED' ? known : `${known} ${IF_PAID}`;
+    const known = ATTENTION_WORDS.UNKNOWN_STATUS.certain;
+    const certain = again?.certain ?? (end === 'SETTLED' ? known : `${known} ${IF_PAID}`);
     await raiseNaming(tx, { ...alarm, certain, happened }, [` ${status} (`, ...(again?.words ?? [])]);
   }
 }

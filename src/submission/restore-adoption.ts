@@ -10,7 +10,7 @@ import { PersonalData } from '../database/personal-data';
 import { isPastSubmit, mostSubmitted, shownAs, statusesShown } from '../domain/bank-status';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { INSTRUCTION_UNSENT, isInstructionLive } from '../domain/instruction';
-import { PAY_RUN_GOING_ON } from '../domain/pay-run';
+import { isPayRunFinal, PAY_RUN_GOING_ON } from '../domain/pay-run';
 import { BankReads } from '../employer/bank-reads';
 import { DECIDED } from '../employer/instruction-at-bank';
 import { PaymentsAlone } from '../employer/payments-alone';
@@ -146,8 +146,8 @@ export class RestoreAdoption {
 
   /**
    * Writes down that what was found in a status that no document names is shown as submitted, whatever keeps it from being
-   * taken over. Where the record does not have it everything stops (rule 5): nothing else watches it, and people may have
-   * paid its rows otherwise since. @throws BankClientError that may pass
+   * taken over. Where the record does not have it, and its run is over, everything stops (rule 5): nothing else watches it,
+   * and people may have paid its rows otherwise since. @throws BankClientError that may pass
    */
   async noteSubmitted(
     employerId: string,
@@ -160,17 +160,14 @@ export class RestoreAdoption {
       const bankIds = stored === null ? [] : await knownPayments(tx, stored);
       return {
         account: await tx.manager.findOneByOrFail(EmployerAccount, { employerId, id: accountId }),
-        at: {
-          ...DECIDED,
-          // It is looked at again and again, also where it is gone.
-          byAnyList: false,
-          ...{ bankInstructionId, createdAt, bankIds, isNamedBy: namesOf(instructionId ?? '') },
-        },
+        at: { ...DECIDED, bankInstructionId, createdAt, bankIds, isNamedBy: namesOf(instructionId ?? '') },
         isStored: stored !== null,
       };
     });
     const isUntold = (error: unknown) => isNotShown(error) || error instanceof ReadFails;
-    const standing = await unless(isUntold, this.reads.standing(account, at));
+    // It is looked at again and again, also where it is gone: not by every other list.
+    const payments = () => this.reads.read(account, { ...at, byAnyList: false, fewTell: true });
+    const standing = await unless(isUntold, this.reads.standing(account, at, payments));
     const status = standing?.statuses.find(isPastSubmit);
     if (status === undefined) return;
     await this.database.inEmployer(employerId, async (tx) => {
@@ -181,7 +178,9 @@ export class RestoreAdoption {
          RETURNING bank_instruction_id`,
         [employerId, bankInstructionId, status],
       );
-      if (noted.length > 0 && !isStored) await tellOfForgottenMove(tx, payRunId, bankInstructionId);
+      if (noted.length === 0 || isStored) return;
+      const run = await findRun(tx, payRunId);
+      if (isPayRunFinal(run.status)) await tellOfForgottenMove(tx, run, bankInstructionId);
     });
   }
 

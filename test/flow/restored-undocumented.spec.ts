@@ -84,10 +84,10 @@ async function verified(rows = 2): Promise<string> {
   return id;
 }
 
-/** A run of two that waits to be built in the copy, and is verified since. */
-async function unbuilt(): Promise<string> {
+/** A run that waits to be built in the copy, and is verified since. */
+async function unbuilt(rows = 2): Promise<string> {
   await payroll.fault({ operation: 'initiate', kind: '500-before', every: 1 });
-  const id = await payroll.paid(payFile(payRows(2)));
+  const id = await payroll.paid(payFile(payRows(rows)));
   await payroll.until(id, ['BUILDING'], 20_000);
   await restoring.backUp();
   await payroll.clearFaults();
@@ -165,7 +165,7 @@ describe('a run of which the bank shows an instruction, after a restore, in an u
   it.each([
     ['is being submitted', inMidRun],
     ['is verified', () => verified()],
-    ['is not built', unbuilt],
+    ['is not built', () => unbuilt()],
   ])('and that %s in the copy, is followed and not sent again by its word', async (_is, made) => {
     const id = await made();
     const before = await builtOf(id);
@@ -181,7 +181,7 @@ describe('a run of which the bank shows an instruction, after a restore, in an u
 
   it.each([
     ['is verified', () => verified()],
-    ['is not built', unbuilt],
+    ['is not built', () => unbuilt()],
   ])('and that %s in the copy, is not said to be unsubmitted, and is cancelled', async (_is, made) => {
     const id = await made();
     const [before] = await builtOf(id);
@@ -228,7 +228,7 @@ describe('a verified run of which the bank shows an instruction, after a restore
 
   it.each([
     ['', () => verified()],
-    [' and was not built in the copy', unbuilt],
+    [' and was not built in the copy', () => unbuilt()],
   ])('stops everything where it was cancelled%s and the bank goes on with it after all', async (_, made) => {
     const id = await made();
     const [before] = await builtOf(id);
@@ -244,6 +244,19 @@ describe('a verified run of which the bank shows an instruction, after a restore
     expect((await payroll.as('administrator').get('/v1/service')).data.submitsOff).toBe(true);
   });
 
+  it('stops everything for each instruction of it that the bank goes on with', async () => {
+    const id = await unbuilt(4);
+    const built = await builtOf(id);
+    expect(built).toHaveLength(2);
+    showUnnamed(built);
+    await restoring.restore();
+    await resumed(id);
+    await cancelled(id);
+    for (const one of built) await payroll.submitAtBank(one);
+    await startedAnew();
+    await eventually(async () => (await asked('INVARIANT_BREACH')).length === 2, 20_000);
+  });
+
   it('is looked for, where it was cancelled and not built in the copy, for as long as what ended is watched', async () => {
     const id = await unbuilt();
     const [before] = await builtOf(id);
@@ -251,8 +264,8 @@ describe('a verified run of which the bank shows an instruction, after a restore
     await restoring.restore();
     await resumed(id);
     await cancelled(id);
-    await payroll.submitAtBank(before!);
     await restoring.change(`UPDATE forgotten_instruction SET found_at = now() - interval '100 days'`);
+    await payroll.submitAtBank(before!);
     const looks = jest.spyOn(RestoreCheck.prototype, 'adoptWaiting');
     await startedAnew();
     await eventually(() => Promise.resolve(looks.mock.results.length > 0), 20_000);
@@ -262,8 +275,9 @@ describe('a verified run of which the bank shows an instruction, after a restore
 
   it.each([
     ['and it is not taken over', () => verified(), false],
+    ['and it is not taken over, nor was built', () => unbuilt(), false],
     ['and its run is cancelled', () => verified(), true],
-    ['and its run is cancelled that was not built', unbuilt, true],
+    ['and its run is cancelled that was not built', () => unbuilt(), true],
   ])('is told anew once the bank shows that it was submitted, %s', async (_what, made, isCancelled) => {
     const id = await made();
     const [before] = await builtOf(id);
@@ -283,6 +297,7 @@ describe('a verified run of which the bank shows an instruction, after a restore
     );
     const about: unknown = expect.stringContaining(`The bank shows "${before}" as submitted`);
     expect(await questions()).toEqual([expect.objectContaining({ happened: about })]);
+    if (!isCancelled) expect(await asked('INVARIANT_BREACH')).toEqual([]);
   });
 
   it('is asked about once more until it is cancelled, and no more after that', async () => {
