@@ -64,7 +64,7 @@ export async function tellOfMovedTombstone(
 
 /**
  * As `tellOfMovedTombstone`, of what a restore found in a status that no document names, and the record does not have, of a
- * run that is over: people may have released its rows since.
+ * run that takes nothing back: people may have released its rows since.
  */
 export function tellOfForgottenMove(
   tx: EmployerTransaction,
@@ -78,7 +78,7 @@ export function tellOfForgottenMove(
     bankReference: bankInstructionId,
     payments: run.rowCount,
     amountMinor: run.totalMinor,
-    happened: `An instruction of a run that is over${MOVED_AFTER_ALL} Nobody knew whether it was submitted, and the restored record does not have it. Nobody of it is paid by any run but one in which a person released them: leave them out of that.`,
+    happened: `An instruction of a run that was cancelled, or is not approved,${MOVED_AFTER_ALL} Nobody knew whether it was submitted, and the restored record does not have it. Nobody of it is paid by any run but one in which a person released them: leave them out of that.`,
   });
 }
 

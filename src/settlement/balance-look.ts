@@ -86,7 +86,7 @@ export class BalanceLook {
     // Of several that may be it only one is.
     const told = again.filter(({ someOf }, nth) => nth === 0 || someOf.length === 0);
     const toldMinor = sumMinor(told.map((one) => one.amountMinor));
-    const isMissing = again.length > 0 && lackMinor > toldMinor && paid.some(mayGiveBack);
+    const isMissing = look !== 'over' && again.length > 0 && lackMinor > toldMinor && paid.some(mayGiveBack);
     const own = paid.filter(({ payRunId }) => payRunId === run.id);
     // The money of others hides it no longer than charges do: an account may have runs each day.
     const onItsWay = look === 'over' ? own : paid;

@@ -163,13 +163,15 @@ export async function tellOfShownAfterEnd(
     const again = await aboutPaidAgain(tx, those);
     const happened = [alarm.happened, ...(again?.words ?? [])].join(' ');
     const known = ATTENTION_WORDS.UNKNOWN_STATUS.certain;
-    const certain = again?.certain ?? (end === 'SETTLED' ? known : `${known} ${IF_PAID}`);
+    const certain =
+      end === 'SETTLED' ? (again?.certain ?? known) : [again?.certain ?? known, IF_PAID].join(' ');
     await raiseNaming(tx, { ...alarm, certain, happened }, [` ${status} (`, ...(again?.words ?? [])]);
   }
 }
 
 /** Of payments that ended unpaid: only that they stay so can be decided. */
-const IF_PAID = 'If the bank says that they were paid, leave this open: no other run pays them.';
+const IF_PAID =
+  'If the bank says that they were paid, leave this open: no other run pays whom none has paid yet.';
 
 /** What is said where runs have paid some of them in the meantime; else the words of the kind say it. */
 async function aboutPaidAgain(

@@ -10,7 +10,7 @@ import { PersonalData } from '../database/personal-data';
 import { isPastSubmit, mostSubmitted, shownAs, statusesShown } from '../domain/bank-status';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { INSTRUCTION_UNSENT, isInstructionLive } from '../domain/instruction';
-import { isPayRunFinal, PAY_RUN_GOING_ON } from '../domain/pay-run';
+import { PAY_RUN_GOING_ON } from '../domain/pay-run';
 import { BankReads } from '../employer/bank-reads';
 import { DECIDED } from '../employer/instruction-at-bank';
 import { PaymentsAlone } from '../employer/payments-alone';
@@ -146,8 +146,8 @@ export class RestoreAdoption {
 
   /**
    * Writes down that what was found in a status that no document names is shown as submitted, whatever keeps it from being
-   * taken over. Where the record does not have it, and its run is over, everything stops (rule 5): nothing else watches it,
-   * and people may have paid its rows otherwise since. @throws BankClientError that may pass
+   * taken over. Where the record does not have it, and its run takes nothing back, everything stops (rule 5): nothing else
+   * watches it, and people may have paid its rows otherwise since. @throws BankClientError that may pass
    */
   async noteSubmitted(
     employerId: string,
@@ -165,12 +165,13 @@ export class RestoreAdoption {
       };
     });
     const isUntold = (error: unknown) => isNotShown(error) || error instanceof ReadFails;
-    // It is looked at again and again, also where it is gone: not by every other list.
-    const payments = () => this.reads.read(account, { ...at, byAnyList: false, fewTell: true });
+    // What the record has is watched besides, and looked at again and again, also where it is gone.
+    const payments = () => this.reads.read(account, { ...at, byAnyList: !isStored, fewTell: true });
     const standing = await unless(isUntold, this.reads.standing(account, at, payments));
     const status = standing?.statuses.find(isPastSubmit);
     if (status === undefined) return;
     await this.database.inEmployer(employerId, async (tx) => {
+      const run = await lockRun(tx, payRunId);
       const noted = await tx.query(
         `UPDATE forgotten_instruction SET submitted_as = $3
          WHERE employer_id = $1 AND bank_instruction_id = $2 AND adopted_at IS NULL AND action_id IS NULL
@@ -179,8 +180,7 @@ export class RestoreAdoption {
         [employerId, bankInstructionId, status],
       );
       if (noted.length === 0 || isStored) return;
-      const run = await findRun(tx, payRunId);
-      if (isPayRunFinal(run.status)) await tellOfForgottenMove(tx, run, bankInstructionId);
+      if (!PAY_RUN_GOING_ON.includes(run.status)) await tellOfForgottenMove(tx, run, bankInstructionId);
     });
   }
 

@@ -140,7 +140,7 @@ describe('what is left at its cut-off of a run from before a restore', () => {
     const { happened, askBank } = await cutOff(run.id);
     expect(happened).toContain('may have paid 2 of its 2 payments: no successor pays these');
     expect(happened).not.toContain('successor of the run');
-    expect(askBank).toContain('since the time of the backup');
+    expect(askBank).toContain('submitted since the backup');
     expect(await refusalsOf(run.id)).toEqual(REFUSED);
     expect(happened).toContain('supplementOf');
     const again = await payroll.upload(payFile(rows), { supplementOf: run.id });
