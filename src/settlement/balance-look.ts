@@ -46,9 +46,9 @@ export class BalanceLook {
    * Answers whether it is worth another look soon: the balance could not be read for now, before the last look, or what it
    * was to be compared with changed while the bank was asked.
    * No look is the last while the account lacks something and charges may be unknown of what ended, but after some days;
-   * nor while money of its run may be on its way back, or is missing besides what was taken again; nor while the bank may
-   * still execute what people declared not executed of a run that paid nothing else; nor while a run that only this one can
-   * compare is to be submitted yet; nor at any time one that may not show yet what ended just before it.
+   * nor while money of its run may be on its way back, or people are asked about more than was taken again; nor while the
+   * bank may still execute what people declared not executed of a run that paid nothing else; nor while a run that only this
+   * one can compare is to be submitted yet; nor at any time one that may not show yet what ended just before it.
    */
   async at(claim: Claim, followed: Followed): Promise<boolean> {
     const { instruction, run, account } = followed;
@@ -86,11 +86,11 @@ export class BalanceLook {
     // Of several that may be it only one is.
     const told = again.filter(({ someOf }, nth) => nth === 0 || someOf.length === 0);
     const toldMinor = sumMinor(told.map((one) => one.amountMinor));
-    const isMissing = look !== 'over' && again.length > 0 && lackMinor > toldMinor && paid.some(mayGiveBack);
+    const isMissing = again.length > 0 && lackMinor > toldMinor && paid.some(mayGiveBack);
     const own = paid.filter(({ payRunId }) => payRunId === run.id);
     // The money of others hides it no longer than charges do: an account may have runs each day.
     const onItsWay = look === 'over' ? own : paid;
-    const mayFollow = isMissing || (lackMinor > 0n && this.mayBeOnItsWay(onItsWay));
+    const mayFollow = (isMissing && look !== 'over') || (lackMinor > 0n && this.mayBeOnItsWay(onItsWay));
     const isDone = isEven || ((isKnown || look === 'over') && !mayFollow);
     const isLast = look !== 'daily' && isShown && isDone;
     if (again.length === 0 && (look === 'repeated' || !(isLast || isEven || mayComeBack))) return false;
@@ -106,9 +106,10 @@ export class BalanceLook {
         await tellOfNotComeBack(tx, now, lackMinor);
         return false;
       }
-      // Other traffic of the account says nothing of what people were asked about.
-      if (again.length === 0 && !isEven && (await isAsked(tx, run))) return false;
-      const isOver = isLast && !(await isUnsentBeside(tx, comparison));
+      // Other traffic of the account says nothing of what people were asked about; nor does what was taken again besides.
+      const isStillAsked = !isEven && (again.length === 0 || isMissing) && (await isAsked(tx, run));
+      if (again.length === 0 && isStillAsked) return false;
+      const isOver = isLast && !isStillAsked && !(await isUnsentBeside(tx, comparison));
       if (isOver || isEven) await clear(tx, ['TOTALS_UNSEEN'], run.id, TOLD);
       if (isOver) await lookNoMore(tx, run);
       else if (isEven) await foundEven(tx, run);
