@@ -344,6 +344,13 @@ export function isNotShown(error: unknown): error is BankError | ContractDrift |
   return status === NOT_IMPLEMENTED || (status >= 400 && status < 500 && !PASSING.has(status));
 }
 
+/** Whether the bank does not let it be read: it does not show it, or reading it fails for good. */
+export function isNotToBeRead(
+  error: unknown,
+): error is BankError | ContractDrift | ListUnreadable | ReadFails {
+  return isNotShown(error) || error instanceof ReadFails;
+}
+
 /** A fault that may be of one read alone and last: it is counted by that read, and the others are made all the same. */
 export function isFaultOfOneRead(
   error: unknown,

@@ -163,9 +163,9 @@ export function lacksDeclared(
 /**
  * What an account seems to have paid again: what it lost besides the payments and their charges is exactly what one
  * instruction took, once, twice or three times, with or without its charges; or what all of one run took; or what all of
- * them took, which is of each run that paid; or, where it is nothing else and they are few, what some of one run, or some of
- * the runs, took once. Of several that took as much it may be any. Any other loss, or gain, is other traffic of the account and says
- * nothing.
+ * them took, which is of each run that paid; or, where it is nothing else and they are few, what some of one run, or some
+ * of the runs, took once. Of several that took as much it may be any. Any other loss, or gain, is other traffic of the
+ * account and says nothing.
  * @param unpaidMinor what was submitted and not paid, but ended so late that the bank may have taken it and not given it
  * back yet, as it may with what came back by its status. As long as these explain the loss, the answer is `not-yet`; so
  * it is where only what people declared not executed does, one instruction or all of these, to the cent.

@@ -3,7 +3,7 @@ import { PAY_RUN_FINALS } from '../domain/pay-run';
 import { aboutInstruction, Alarm, isDecided } from './attention.store';
 import { isFoundSubmitted } from './forgotten-pay';
 import { Instruction, PlannedInstruction } from './instruction.entity';
-import { namedSubject } from './named-subject';
+import { subjectOfForgotten } from './named-subject';
 import { tellOfPaidAlready } from './paid-already';
 import type { PayRun } from './pay-run.entity';
 import { SENT } from './sent';
@@ -73,7 +73,7 @@ export function tellOfForgottenMove(
 ): Promise<void> {
   return stopUnlessDecided(tx, {
     kind: 'INVARIANT_BREACH',
-    subjectId: namedSubject(`forgotten ${bankInstructionId}`),
+    subjectId: subjectOfForgotten(bankInstructionId),
     payRunId: run.id,
     bankReference: bankInstructionId,
     payments: run.rowCount,

@@ -16,3 +16,8 @@ export function namedSubject(name: string): string {
 export function subjectAfterEnd(instructionId: string, end: string, shownStatus: string): string {
   return namedSubject(`${instructionId} ${end} ${shownStatus}`);
 }
+
+/** The subject of what is asked about one instruction that a restored database has forgotten. */
+export function subjectOfForgotten(bankInstructionId: string): string {
+  return namedSubject(`forgotten ${bankInstructionId}`);
+}

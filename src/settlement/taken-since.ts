@@ -37,6 +37,11 @@ export async function mayCompareYet(
 const FROM_ACCOUNT = `r.account_id = ANY (ARRAY(
   SELECT a.id FROM employer_account a WHERE a.employer_id = $1 AND a.bank_account_id = $2))`;
 
+/** What ended before that is in the balance of a run `r`; the parameters are those of `shownMs`. */
+const shownFrom = (asked: string, read: string) =>
+  `coalesce(r.balance_asked_at - make_interval(secs => ${asked}::float8 / 1000),
+    r.balance_read_at - make_interval(secs => ${read}::float8 / 1000))`;
+
 const UNDER_WAY = words(INSTRUCTION_UNDER_WAY);
 
 /** With instructions `o` the submit `s` of each that the bank may have executed. */
@@ -116,8 +121,7 @@ export async function isUnsentBeside(
   const beside = await tx.query(
     `SELECT FROM pay_run r
      WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND r.id <> $3 AND r.status = 'SUBMITTING'
-       AND coalesce(r.balance_asked_at - make_interval(secs => $5::float8 / 1000),
-         r.balance_read_at - make_interval(secs => $6::float8 / 1000)) <= $4
+       AND ${shownFrom('$5', '$6')} <= $4
      LIMIT 1`,
     [tx.employerId, account.bankAccountId, run.id, instruction.closedAt, shownMs.asked, shownMs.read],
   );
@@ -153,8 +157,7 @@ export async function takenSince(
     tx,
     `WITH took AS MATERIALIZED (
        SELECT o.id, o.pay_run_id, r.balance_before_minor IS NOT NULL AS is_looked_at, r.balance_read_at,
-         coalesce(r.balance_asked_at - make_interval(secs => $7::float8 / 1000),
-           r.balance_read_at - make_interval(secs => $8::float8 / 1000)) AS shown_from,
+         ${shownFrom('$7', '$8')} AS shown_from,
          o.status = 'VOID' AS is_void, coalesce(o.closed_at, s.attempted_at) AS ended_at,
          o.status = 'VOID'
            OR coalesce(o.payments_read_at >= o.closed_at + make_interval(secs => $6::float8 / 1000), false) AS is_known

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
-import { isNotShown, ReadFails, unless } from '../bank/errors';
+import { isNotToBeRead, unless } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { type BankInstruction, isOwnEntry } from '../bank/records';
 import { Clock } from '../config/clock';
@@ -164,10 +164,9 @@ export class RestoreAdoption {
         isStored: stored !== null,
       };
     });
-    const isUntold = (error: unknown) => isNotShown(error) || error instanceof ReadFails;
     // What the record has is watched besides, and looked at again and again, also where it is gone.
     const payments = () => this.reads.read(account, { ...at, byAnyList: !isStored, fewTell: true });
-    const standing = await unless(isUntold, this.reads.standing(account, at, payments));
+    const standing = await unless(isNotToBeRead, this.reads.standing(account, at, payments));
     const status = standing?.statuses.find(isPastSubmit);
     if (status === undefined) return;
     await this.database.inEmployer(employerId, async (tx) => {

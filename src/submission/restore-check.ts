@@ -1,5 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { isBankError, isHiddenForGood, isNotShown, ReadFails, readEach } from '../bank/errors';
+import { isBankError, isHiddenForGood, isNotToBeRead, readEach } from '../bank/errors';
 import { describeError } from '../config/describe-error';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
@@ -145,7 +145,7 @@ export class RestoreCheck {
     try {
       return await this.adoption.adopt(employerId, forgotten);
     } catch (error) {
-      if (isNotShown(error) || error instanceof ReadFails) return NOT_READ;
+      if (isNotToBeRead(error)) return NOT_READ;
       if (isBankError(error) || isOfDatabase(error) || isConnectionLoss(error)) throw error;
       const { bankInstructionId } = forgotten;
       const message = 'an instruction could not be taken back into the record';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isNotShown, NotFound, ReadFails } from '../bank/errors';
+import { isNotToBeRead, NotFound } from '../bank/errors';
 import { Database, EmployerTransaction } from '../database/database';
 import { isUndocumented, NOT_PROCESSABLE, readBankStatus, shownAs, standingOf } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
@@ -14,7 +14,7 @@ import { raiseNaming } from '../pay-run/attention.store';
 import { WAS_IT_SUBMITTED } from '../pay-run/attention-words';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction } from '../pay-run/instruction.store';
-import { namedSubject } from '../pay-run/named-subject';
+import { subjectOfForgotten } from '../pay-run/named-subject';
 import { lockRun } from '../pay-run/pay-run.store';
 import { wakeUnsent } from '../pay-run/unsent';
 import { Problem } from '../http/problem';
@@ -53,7 +53,7 @@ export class UnrecordedSubmits {
     const look = await readToDecide(() =>
       this.adoption.look(employerId, forgotten).catch((error: unknown) => {
         if (error instanceof NotFound) return 'the bank does not show it';
-        if (isNotShown(error) || error instanceof ReadFails) return 'the bank does not let it be read';
+        if (isNotToBeRead(error)) return 'the bank does not let it be read';
         throw error;
       }),
     );
@@ -213,7 +213,7 @@ async function leftOf(tx: EmployerTransaction, payRunIds: readonly string[]): Pr
 
 /** What no document says was submitted is asked about by itself: the bank may say of one that it was, and not of another. */
 function subjectOf({ id, run, status }: Left): string {
-  return isUndocumented(status) ? namedSubject(`forgotten ${id}`) : run;
+  return isUndocumented(status) ? subjectOfForgotten(id) : run;
 }
 
 /** What the record of a submit by others rests on; where a restore explains it, it rests on that. */

@@ -1,17 +1,7 @@
 import * as net from 'node:net';
 import * as tls from 'node:tls';
-import { BankHttp, DEFAULT_HTTP_LIMITS, type HttpResult } from '../../src/bank/http';
-import { answer, ScriptedBank } from './scripted-bank';
-
-/** Longer than an answer takes on a busy machine. */
-const LIMITS = {
-  ...DEFAULT_HTTP_LIMITS,
-  connectTimeoutMs: 5_000,
-  totalTimeoutMs: 10_000,
-  maxBodyBytes: 1_000,
-};
-/** For what is given up. */
-const SHORT_LIMITS = { ...LIMITS, connectTimeoutMs: 1_000, totalTimeoutMs: 2_000 };
+import { BankHttp, type HttpResult } from '../../src/bank/http';
+import { answer, LIMITS, ScriptedBank, SHORT_LIMITS } from './scripted-bank';
 
 describe('one exchange over HTTP', () => {
   let bank: ScriptedBank;

@@ -1,20 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import * as net from 'node:net';
 import fc from 'fast-check';
-import { BankHttp, DEFAULT_HTTP_LIMITS, type HttpResult } from '../../src/bank/http';
+import { BankHttp, type HttpResult } from '../../src/bank/http';
 import { inWords } from '../../src/bank/errors';
-import { answer, ScriptedBank } from './scripted-bank';
+import { answer, LIMITS, ScriptedBank, SHORT_LIMITS } from './scripted-bank';
 import { eventually } from '../support/eventually';
-
-/** Longer than an answer takes on a busy machine. */
-const LIMITS = {
-  ...DEFAULT_HTTP_LIMITS,
-  connectTimeoutMs: 5_000,
-  totalTimeoutMs: 10_000,
-  maxBodyBytes: 1_000,
-};
-/** For what is given up. */
-const SHORT_LIMITS = { ...LIMITS, connectTimeoutMs: 1_000, totalTimeoutMs: 2_000 };
 
 describe('the pool that carries the exchanges', () => {
   let bank: ScriptedBank;

@@ -1,5 +1,16 @@
 import * as http from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { DEFAULT_HTTP_LIMITS } from '../../src/bank/http';
+
+/** Longer than an answer takes on a busy machine. */
+export const LIMITS = {
+  ...DEFAULT_HTTP_LIMITS,
+  connectTimeoutMs: 5_000,
+  totalTimeoutMs: 10_000,
+  maxBodyBytes: 1_000,
+};
+/** For what is given up. */
+export const SHORT_LIMITS = { ...LIMITS, connectTimeoutMs: 1_000, totalTimeoutMs: 2_000 };
 
 export interface SeenRequest {
   method: string;
