@@ -25,6 +25,8 @@ export interface TakenAgain {
   /** Of all times. */
   payments: number;
   amountMinor: bigint;
+  /** What all that were found took of the loss, with their charges where these were taken too; the most it may be. */
+  takenMinor: bigint;
 }
 
 /** An instruction executed more often than so besides is beyond what can be told from other traffic of the account. */
@@ -67,12 +69,24 @@ function byRun(paid: readonly PaidByInstruction[]): Map<string, PaidByInstructio
   return runs;
 }
 
+/** What some instructions took together of what an account lost. */
+interface Takers {
+  some: readonly PaidByInstruction[];
+  takenMinor: bigint;
+}
+
+function mostOf(minors: readonly bigint[]): bigint {
+  return minors.reduce((most, minor) => (minor > most ? minor : most), 0n);
+}
+
 /** What each of these took, and each other that took as much, so many times over, of each run that it may be of. */
 function ofEachRun(
-  found: readonly (readonly PaidByInstruction[])[],
+  takers: readonly Takers[],
   paid: readonly PaidByInstruction[],
   times: bigint,
 ): TakenAgain[] {
+  const takenMinor = mostOf(takers.map((one) => one.takenMinor));
+  const found = takers.map(({ some }) => some);
   const runs = byRun(paid);
   const any = new Set(found.flat());
   const maybe = paid.filter((one) => any.has(one));
@@ -88,7 +102,8 @@ function ofEachRun(
       someOf: isTold ? [] : maybe.map((one) => one.instructionId),
       times: Number(times),
       payments: Number(times) * payments.reduce((most, count) => Math.max(most, count), 0),
-      amountMinor: times * amountsMinor.reduce((most, minor) => (minor > most ? minor : most), 0n),
+      amountMinor: times * mostOf(amountsMinor),
+      takenMinor,
     };
   });
 }
@@ -107,15 +122,18 @@ function takersOf(
   size: number,
   times: bigint,
   sums: readonly bigint[],
-): PaidByInstruction[][] {
+): Takers[] {
   const amountOf = (one: PaidByInstruction) => one.amountMinor;
   const chargedOf = (one: PaidByInstruction) => one.amountMinor + one.chargesMinor;
   const isCharged = parts.some((part) => part.some((one) => one.chargesMinor > 0n));
   return (isCharged ? [amountOf, chargedOf] : [amountOf]).flatMap((minorOf) => {
     const took = parts.map((part) => ({ part, minor: times * sumMinor(part.map(minorOf)) }));
-    return sums
-      .flatMap((minor) => choicesOf(took, size, minor))
-      .map((some) => some.flatMap(({ part }) => part));
+    return sums.flatMap((minor) =>
+      choicesOf(took, size, minor).map((some) => ({
+        some: some.flatMap(({ part }) => part),
+        takenMinor: minor,
+      })),
+    );
   });
 }
 

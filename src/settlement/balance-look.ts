@@ -83,10 +83,13 @@ export class BalanceLook {
       lacksDeclared(run.id, paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor, taken);
     const mayComeBack = found === 'not-yet' && isOwn;
     const again = isOwn ? taken : [];
-    // Of several that may be it only one is.
-    const told = again.filter(({ someOf }, nth) => nth === 0 || someOf.length === 0);
-    const toldMinor = sumMinor(told.map((one) => one.amountMinor));
-    const isMissing = again.length > 0 && lackMinor > toldMinor && paid.some(mayGiveBack);
+    const besidesMinor = lackMinor - (again[0]?.takenMinor ?? 0n);
+    const isMissing = again.length > 0 && besidesMinor > 0n && besidesMinor !== unpaidChargesMinor;
+    const isToAsk =
+      look !== 'repeated' &&
+      (mayComeBack || isMissing) &&
+      this.shouldBeBack(run, paid) &&
+      asksItself(run, paid, besidesMinor);
     const own = paid.filter(({ payRunId }) => payRunId === run.id);
     // The money of others hides it no longer than charges do: an account may have runs each day.
     const onItsWay = look === 'over' ? own : paid;
@@ -94,7 +97,7 @@ export class BalanceLook {
     const isDone = isEven || ((isKnown || look === 'over') && !mayFollow);
     const isLast = look !== 'daily' && isShown && isDone;
     if (again.length === 0 && (look === 'repeated' || !(isLast || isEven || mayComeBack))) return false;
-    if (mayComeBack && !(this.shouldBeBack(run, paid) && asksItself(run, paid, lackMinor))) return false;
+    if (mayComeBack && !isToAsk) return false;
     return this.database.inEmployer(claim.employerId, async (tx) => {
       const now = await lockRun(tx, run.id);
       await lockInstruction(tx, instruction.id);
@@ -102,10 +105,8 @@ export class BalanceLook {
       if (now.balanceBeforeMinor === null) return false;
       // What another run was submitted for while the bank was asked may be in its answer.
       if (!isDeepStrictEqual((await takenSince(tx, comparison))?.paid, paid)) return true;
-      if (mayComeBack) {
-        await tellOfNotComeBack(tx, now, lackMinor);
-        return false;
-      }
+      if (isToAsk) await tellOfNotComeBack(tx, now, besidesMinor);
+      if (mayComeBack) return false;
       // Other traffic of the account says nothing of what people were asked about; nor does what was taken again besides.
       const isStillAsked = !isEven && (again.length === 0 || isMissing) && (await isAsked(tx, run));
       if (again.length === 0 && isStillAsked) return false;
@@ -221,7 +222,7 @@ function tellOfNotComeBack(tx: EmployerTransaction, run: PayRun, lackMinor: bigi
       'Two banking days after its payments ended, or should have, its account still lacks more than was ' +
       'paid from it: money of payments that ended unpaid, or that the bank shows as returned, has not come back, the bank ' +
       'has executed a submit twice, or one that people declared not executed, or something else was taken from the account.',
-    certain: 'Each payment was sent once, and nothing is stopped. The balance alone cannot tell these apart.',
+    certain: 'Each payment was sent once, and this stops nothing. The balance alone cannot tell these apart.',
     askBank:
       'Did the money of our payments that ended unpaid or were returned come back to the account, all of it, was any customer instruction of ours executed twice, or one that you said was not executed, and what else was booked since?',
     amountMinor: lackMinor,

@@ -25,7 +25,8 @@ const again = (
   payRunId = 'run',
   times = 1,
   someOf: string[] = [],
-): TakenAgain[] => [{ payRunId, instructionId, someOf, times, payments, amountMinor }];
+  takenMinor = amountMinor,
+): TakenAgain[] => [{ payRunId, instructionId, someOf, times, payments, amountMinor, takenMinor }];
 const secondAgain = again('b', 1, 2_500n);
 
 describe('what an account lost over a run', () => {
@@ -33,11 +34,19 @@ describe('what an account lost over a run', () => {
     ['as much as its payments and their charges', 0n, []],
     ['less, as something came in', -500n, []],
     ['as much again as the first instruction', 1_000n, again('a', 1, 1_000n)],
-    ['as much again as the second one with its charges', 2_520n, again('b', 1, 2_500n)],
+    ['as much again as the second one with its charges', 2_520n, again('b', 1, 2_500n, 'run', 1, [], 2_520n)],
     ['as much again as all of them', 3_500n, again(undefined, 2, 3_500n)],
-    ['as much again as all of them with their charges', 3_530n, again(undefined, 2, 3_500n)],
+    [
+      'as much again as all of them with their charges',
+      3_530n,
+      again(undefined, 2, 3_500n, 'run', 1, [], 3_530n),
+    ],
     ['twice as much again as the second instruction', 5_000n, again('b', 2, 5_000n, 'run', 2)],
-    ['three times as much again as the first one with its charges', 3_030n, again('a', 3, 3_000n, 'run', 3)],
+    [
+      'three times as much again as the first one with its charges',
+      3_030n,
+      again('a', 3, 3_000n, 'run', 3, [], 3_030n),
+    ],
     ['twice as much again as all of them', 7_000n, again(undefined, 4, 7_000n, 'run', 2)],
     ['four times as much again as the second one', 10_000n, []],
     ['a cent more than an instruction', 1_001n, []],
@@ -123,14 +132,16 @@ describe('what an account lost over a run', () => {
     const ofOther = one('c', 4_000n, 0n, 0n, 'other');
     const unpaid = { ...one('d', 0n, 0n, 0n, 'another'), payments: 0 };
     expect(paidAgain([...paid, ofOther, unpaid], TOOK + 4_000n + 7_500n, 0n, 0n)).toEqual([
-      ...again(undefined, 2, 3_500n),
-      ...again('c', 1, 4_000n, 'other'),
+      ...again(undefined, 2, 3_500n, 'run', 1, [], 7_500n),
+      ...again('c', 1, 4_000n, 'other', 1, [], 7_500n),
     ]);
   });
 
   it('is told of the one run of which all was taken again, though others paid meanwhile', () => {
     const all = [...paid, one('c', 4_000n, 0n, 0n, 'other'), one('d', 700n, 0n, 0n, 'other')];
-    expect(paidAgain(all, TOOK + 4_700n + 3_530n, 0n, 0n)).toEqual(again(undefined, 2, 3_500n));
+    expect(paidAgain(all, TOOK + 4_700n + 3_530n, 0n, 0n)).toEqual(
+      again(undefined, 2, 3_500n, 'run', 1, [], 3_530n),
+    );
     expect(paidAgain(all, TOOK + 4_700n + 9_400n, 0n, 0n)).toEqual(again(undefined, 4, 9_400n, 'other', 2));
   });
 

@@ -361,21 +361,47 @@ describe('a run that was executed twice, with a payment whose money is given bac
     expect([...found, await asked()]).toEqual([[], ['TOTAL_MISMATCH_AFTER_SUBMIT']]);
   });
 
-  it('is asked about both where that is not back long after', async () => {
+  it.each([
+    ['', 0n],
+    [', and its charges were taken again too', 70n],
+  ])('is asked about both where that is not back long after%s', async (_what, charges) => {
     await sql(`
       DELETE FROM attention;
+      UPDATE payment SET charges_minor = ${charges} WHERE row_no = 1;
       UPDATE pay_run SET balance_before_minor = 10000000, balance_read_at = '2020-01-01'`);
     payroll.clock.offsetMs = 20 * DAY_MS;
-    await look(PAID + UNPAID);
+    const took = PAID + charges;
+    await look(took + UNPAID);
     const found = [await asked()];
-    await look(2n * PAID + UNPAID);
+    await look(2n * took + UNPAID);
     found.push(await asked());
-    await look(2n * PAID);
+    await look(2n * took);
     expect([...found, await asked()]).toEqual([
       ['TOTALS_UNSEEN'],
       ['TOTALS_UNSEEN', 'TOTAL_MISMATCH_AFTER_SUBMIT'],
       ['TOTAL_MISMATCH_AFTER_SUBMIT'],
     ]);
+  });
+
+  it('is asked about both where that is not back long after, though no look showed it alone before', async () => {
+    await sql(`
+      DELETE FROM attention;
+      UPDATE payment SET charges_minor = 0 WHERE row_no = 1;
+      UPDATE pay_run SET balance_before_minor = 10000000, balance_read_at = '2020-01-01'`);
+    payroll.clock.offsetMs = 20 * DAY_MS;
+    const open = () =>
+      select<{ kind: string; minor: string }>(
+        payroll.database.superuserUrl,
+        'SELECT kind, amount_minor AS minor FROM attention WHERE resolved_at IS NULL ORDER BY kind',
+      );
+    const twice = { kind: 'TOTAL_MISMATCH_AFTER_SUBMIT', minor: String(PAID) };
+    const both = [{ kind: 'TOTALS_UNSEEN', minor: String(UNPAID) }, twice];
+    const found = [];
+    for (const lost of [2n * PAID + UNPAID, PAID + UNPAID, 2n * PAID]) {
+      await look(lost);
+      found.push(await open());
+    }
+    expect(found).toEqual([both, both, [twice]]);
   });
 });
 

@@ -256,7 +256,10 @@ describe('what was acknowledged besides the rows of a run', () => {
   const lost = (instructionId: string | undefined, payments: number, amountMinor: bigint) =>
     office.database.inEmployer(ours.employer, (tx) =>
       accountLostAgain(tx, [
-        { payRunId: ours.run, instructionId, someOf: [], times: 1, payments, amountMinor },
+        {
+          ...{ payRunId: ours.run, instructionId, someOf: [], times: 1, payments, amountMinor },
+          takenMinor: amountMinor,
+        },
       ]),
     );
   const [first, second] = ours.instruction;
@@ -291,6 +294,7 @@ describe('what was acknowledged besides the rows of a run', () => {
         times,
         payments: times,
         amountMinor,
+        takenMinor: amountMinor,
       };
       return office.database.inEmployer(ours.employer, (tx) => accountLostAgain(tx, [taken]));
     };
