@@ -10,8 +10,6 @@ import { SUBMIT_DOUBT_MS, WATCH_MS } from './world';
 
 export const WATCH = { doubtMs: SUBMIT_DOUBT_MS, againMs: WATCH_MS };
 
-type Taken = PaidByInstruction & { unpaidMinor: bigint };
-
 /** Compares what the account lost over a run with what its payments took: as `BalanceLook` of the product. */
 export function* lookAtBalance(context: Context, claim: Claim, instruction: Instruction): Step {
   const { store, bank } = context;
@@ -24,8 +22,7 @@ export function* lookAtBalance(context: Context, claim: Claim, instruction: Inst
   yield 3;
   const lostMinor = bank.readLoss() - lossBefore.minor;
   yield 1;
-  const unpaidMinor = sumMinor(paid.map((one) => one.unpaidMinor));
-  const again = paidAgain(paid, lostMinor, unpaidMinor, 0n);
+  const again = paidAgain(paid, lostMinor);
   if (again === 'not-yet' || (again.length === 0 && look === 'repeated')) return 0;
   transaction(context, () => {
     fence(context, claim);
@@ -37,7 +34,7 @@ export function* lookAtBalance(context: Context, claim: Claim, instruction: Inst
 }
 
 /** As `takenSince` of the product: undefined while it is not known what other instructions took from the account. */
-function takenSince({ store }: Context, instruction: Instruction): Taken[] | undefined {
+function takenSince({ store }: Context, instruction: Instruction): PaidByInstruction[] | undefined {
   const { run } = instruction.planned;
   const readMs = run.lossBefore?.readMs ?? 0;
   const endedMs = instruction.closedMs ?? 0;
@@ -66,6 +63,7 @@ function takenSince({ store }: Context, instruction: Instruction): Taken[] | und
       chargesMinor: 0n,
       returnedMinor: 0n,
       unpaidMinor: sumMinor(unpaid.map(({ amountMinor }) => amountMinor)),
+      unpaidChargesMinor: 0n,
       voidMinor: 0n,
     };
   });

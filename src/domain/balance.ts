@@ -9,6 +9,10 @@ export interface PaidByInstruction {
   chargesMinor: bigint;
   /** The part of the amount that came back, or is to. */
   returnedMinor: bigint;
+  /** What ended unpaid, but so late that the bank may have taken it and not given it back yet. */
+  unpaidMinor: bigint;
+  /** What the bank shows as charges for these: it may have taken them or not. */
+  unpaidChargesMinor: bigint;
   /** What the submit would have taken of an instruction that people declared not executed; none of another. */
   voidMinor: bigint;
 }
@@ -45,16 +49,24 @@ function sumsOfSome(minors: readonly bigint[]): bigint[] {
   return minors.reduce((sums, minor) => [...sums, ...sums.map((sum) => sum + minor)], [0n]);
 }
 
+/** What may not have come back: what ended unpaid, what was returned, and the charges of what ended unpaid. */
+function mayComeBackOf(paid: readonly PaidByInstruction[]): bigint[] {
+  return [
+    sumMinor(paid.map((one) => one.unpaidMinor)),
+    sumMinor(paid.map((one) => one.returnedMinor)),
+    unpaidChargesOf(paid),
+  ];
+}
+
+/** What the bank shows as charges for what ended unpaid, of all of these. */
+export function unpaidChargesOf(paid: readonly PaidByInstruction[]): bigint {
+  return sumMinor(paid.map((one) => one.unpaidChargesMinor));
+}
+
 /** What an account lacks besides some of what may not have come back: each such sum. */
-function restsOf(
-  paid: readonly PaidByInstruction[],
-  lostMinor: bigint,
-  unpaidMinor: bigint,
-  unpaidChargesMinor: bigint,
-): bigint[] {
-  const returnedMinor = sumMinor(paid.map((one) => one.returnedMinor));
+function restsOf(paid: readonly PaidByInstruction[], lostMinor: bigint): bigint[] {
   const lackMinor = lackOf(paid, lostMinor);
-  const backMinors = new Set(sumsOfSome([unpaidMinor, returnedMinor, unpaidChargesMinor]));
+  const backMinors = new Set(sumsOfSome(mayComeBackOf(paid)));
   return [...backMinors].map((minor) => lackMinor - minor);
 }
 
@@ -141,6 +153,24 @@ function takersOf(
 const MOST_TRIED = 6;
 
 /**
+ * Whether what seems to have been taken again may be what others took that ended just before, some or all of these, with or
+ * without their charges: a bank may book what it shows as settled at the end of its day.
+ */
+export function mayBeBookedLate(
+  again: readonly TakenAgain[],
+  before: readonly Pick<PaidByInstruction, 'amountMinor' | 'chargesMinor'>[],
+): boolean {
+  const [taken] = again;
+  if (taken === undefined) return false;
+  const amounts = before.map((one) => one.amountMinor);
+  const charged = before.map((one) => one.amountMinor + one.chargesMinor);
+  return [amounts, charged].some((minors) => {
+    const sums = minors.length <= MOST_TRIED ? sumsOfSome(minors) : [...minors, sumMinor(minors)];
+    return sums.includes(taken.takenMinor);
+  });
+}
+
+/**
  * Whether one of several sums, in minor units, is what people declared not executed: one instruction of `some`, all of
  * these, or all there are.
  */
@@ -164,15 +194,13 @@ export function lacksDeclared(
   payRunId: string,
   paid: readonly PaidByInstruction[],
   lostMinor: bigint,
-  unpaidMinor: bigint,
-  unpaidChargesMinor: bigint,
   again: readonly TakenAgain[],
 ): boolean {
   const paying = byRun(paid);
   const own = paid.filter((one) => one.payRunId === payRunId);
   // A run that paid something looks at its account no longer than that may have been taken again.
   const some = paid.filter((one) => one.payRunId === payRunId || paying.has(one.payRunId));
-  const rests = restsOf(paid, lostMinor, unpaidMinor, unpaidChargesMinor);
+  const rests = restsOf(paid, lostMinor);
   // The charges that the bank took for it, where it executed it, are not known.
   const taken = again.map((one) => one.amountMinor);
   return isDeclared(some, paid, rests) || isDeclared(own, own, taken);
@@ -183,23 +211,17 @@ export function lacksDeclared(
  * instruction took, once, twice or three times, with or without its charges; or what all of one run took; or what all of
  * them took, which is of each run that paid; or, where it is nothing else and they are few, what some of one run, or some
  * of the runs, took once. Of several that took as much it may be any. Any other loss, or gain, is other traffic of the
- * account and says nothing.
- * @param unpaidMinor what was submitted and not paid, but ended so late that the bank may have taken it and not given it
- * back yet, as it may with what came back by its status. As long as these explain the loss, the answer is `not-yet`; so
- * it is where only what people declared not executed does, one instruction or all of these, to the cent.
- * @param unpaidChargesMinor what it shows as charges for these: it may have taken them or not
+ * account and says nothing. As long as what may not have come back yet explains the loss, the answer is `not-yet`; so it is
+ * where only what people declared not executed does, one instruction or all of these, to the cent.
  */
 export function paidAgain(
   paid: readonly PaidByInstruction[],
   lostMinor: bigint,
-  unpaidMinor: bigint,
-  unpaidChargesMinor: bigint,
 ): readonly TakenAgain[] | 'not-yet' {
   const restMinor = lackOf(paid, lostMinor);
-  if (paid.length === 0 || restMinor <= 0n || restMinor === unpaidChargesMinor) return [];
-  const returnedMinor = sumMinor(paid.map((one) => one.returnedMinor));
-  if (restMinor <= unpaidMinor + returnedMinor + unpaidChargesMinor) return 'not-yet';
-  const rests = restsOf(paid, lostMinor, unpaidMinor, unpaidChargesMinor).filter((minor) => minor > 0n);
+  if (paid.length === 0 || restMinor <= 0n || restMinor === unpaidChargesOf(paid)) return [];
+  if (restMinor <= sumMinor(mayComeBackOf(paid))) return 'not-yet';
+  const rests = restsOf(paid, lostMinor).filter((minor) => minor > 0n);
   const runs = [...byRun(paid).values()];
   const onesOf = (those: readonly PaidByInstruction[]) => those.map((one) => [one]);
   for (let times = 1n; times <= MOST_TIMES_AGAIN; times += 1n) {

@@ -8,9 +8,15 @@ import { shownWithinMs } from '../config/shown-within';
 import { BackgroundDatabase } from '../database/background-database';
 import type { EmployerTransaction } from '../database/database';
 import { Claim, fence } from '../database/leases';
-import { lackOf, lacksDeclared, paidAgain } from '../domain/balance';
+import {
+  lackOf,
+  lacksDeclared,
+  mayBeBookedLate,
+  paidAgain,
+  type TakenAgain,
+  unpaidChargesOf,
+} from '../domain/balance';
 import { DAY_MS } from '../domain/durations';
-import { sumMinor } from '../domain/money';
 import { clear, openAbout, raiseUndecided } from '../pay-run/attention.store';
 import { lockInstruction } from '../pay-run/instruction.store';
 import { accountLostAgain } from '../pay-run/lost-again';
@@ -19,7 +25,34 @@ import { lockRun } from '../pay-run/pay-run.store';
 import { Followed } from './followed';
 import { Lateness } from './lateness';
 import { balanceLookAt, declaredLookAt, watchOf } from './looks';
-import { isUnsentBeside, TakenByInstruction, takenSince } from './taken-since';
+import {
+  type Comparison,
+  isUnsentBeside,
+  type Taken,
+  type TakenByInstruction,
+  takenSince,
+  type TookBefore,
+  tookJustBefore,
+} from './taken-since';
+
+type Look = ReturnType<typeof balanceLookAt | typeof declaredLookAt>;
+
+interface Compared extends Taken {
+  before: readonly TookBefore[];
+  lostMinor: bigint;
+  /** Whether the balance shows all that ended. */
+  isShown: boolean;
+}
+
+type Seen =
+  /** Nothing lacks, or only charges for what ended unpaid. */
+  | { kind: 'even'; isLast: boolean }
+  /** What may come back, and should have by now. */
+  | { kind: 'missing'; missingMinor: bigint }
+  /** Exactly what payments took; and what is missing besides, of which people may have to be asked, or nothing. */
+  | { kind: 'again'; again: readonly TakenAgain[]; missingMinor: bigint; isToAsk: boolean; isLast: boolean }
+  /** Anything else, as far as the last look shows. */
+  | { kind: 'other-traffic' };
 
 /**
  * Compares what an account lost since a run began with what the payments of the run took, and of those after it, soon
@@ -61,69 +94,63 @@ export class BalanceLook {
     const shownMs = { asked: this.config.BANK_LAG_BOUND_MS, read: shownWithinMs(this.config) };
     const watchedFrom = new Date(this.clock.now().getTime() - this.config.WATCH_DAYS * DAY_MS);
     const comparison = { ...followed, shownFrom, shownMs, againMs, watchedFrom };
-    const since = await this.database.inEmployer(claim.employerId, (tx) => takenSince(tx, comparison));
-    if (since === undefined) return false;
-    const { paid, isKnown } = since;
+    const compared = await this.database.inEmployer(claim.employerId, async (tx) => {
+      const since = await takenSince(tx, comparison);
+      return since && { ...since, before: await tookJustBefore(tx, comparison) };
+    });
+    if (compared === undefined) return false;
     const endsShownTo = this.clock.now().getTime() - this.config.BANK_LAG_BOUND_MS;
     const nowMinor = await this.balanceOf(account.bankAccountId);
     if (nowMinor === 'unreadable') return look === 'repeated';
     if (nowMinor === undefined) return false;
     if (await this.paysForOthers(claim.employerId, account.bankAccountId, shownFrom)) return false;
-    const unpaidMinor = sumMinor(paid.map((one) => one.unpaidMinor));
-    const unpaidChargesMinor = sumMinor(paid.map((one) => one.unpaidChargesMinor));
-    const lackMinor = lackOf(paid, beforeMinor - nowMinor);
     // What ended later may not be in the balance yet, and hide as much that was taken again.
-    const isShown = paid.every((one) => one.lastEndAt.getTime() <= endsShownTo);
-    const isEven = isShown && (lackMinor === 0n || lackMinor === unpaidChargesMinor);
-    const found = paidAgain(paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor);
-    const taken = found === 'not-yet' ? [] : found;
-    // Where it paid nothing, what those of others took again, or may give back, is told by their own looks.
-    const isOwn =
-      instruction.status !== 'VOID' ||
-      lacksDeclared(run.id, paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor, taken);
-    const mayComeBack = found === 'not-yet' && isOwn;
-    const again = isOwn ? taken : [];
-    const besidesMinor = lackMinor - (again[0]?.takenMinor ?? 0n);
-    const isMissing = again.length > 0 && besidesMinor > 0n && besidesMinor !== unpaidChargesMinor;
-    const isToAsk =
-      look !== 'repeated' &&
-      (mayComeBack || isMissing) &&
-      this.shouldBeBack(run, paid) &&
-      asksItself(run, paid, besidesMinor);
-    const own = paid.filter(({ payRunId }) => payRunId === run.id);
-    // The money of others hides it no longer than charges do: an account may have runs each day.
-    const onItsWay = look === 'over' ? own : paid;
-    const mayFollow = (isMissing && look !== 'over') || (lackMinor > 0n && this.mayBeOnItsWay(onItsWay));
-    const isDone = isEven || ((isKnown || look === 'over') && !mayFollow);
-    const isLast = look !== 'daily' && isShown && isDone;
-    if (again.length === 0 && (look === 'repeated' || !(isLast || isEven || mayComeBack))) return false;
-    if (mayComeBack && !isToAsk) return false;
+    const isShown = compared.paid.every((one) => one.lastEndAt.getTime() <= endsShownTo);
+    const seen = this.seenAt(look, followed, { ...compared, lostMinor: beforeMinor - nowMinor, isShown });
+    if (seen === undefined) return false;
     return this.database.inEmployer(claim.employerId, async (tx) => {
       const now = await lockRun(tx, run.id);
       await lockInstruction(tx, instruction.id);
       await fence(tx, claim);
       if (now.balanceBeforeMinor === null) return false;
       // What another run was submitted for while the bank was asked may be in its answer.
-      if (!isDeepStrictEqual((await takenSince(tx, comparison))?.paid, paid)) return true;
-      if (isToAsk) await tellOfNotComeBack(tx, now, besidesMinor);
-      if (mayComeBack) return false;
-      // Other traffic of the account says nothing of what people were asked about; nor does what was taken again besides.
-      const isStillAsked = !isEven && (again.length === 0 || isMissing) && (await isAsked(tx, run));
-      if (again.length === 0 && isStillAsked) return false;
-      const isOver = isLast && !isStillAsked && !(await isUnsentBeside(tx, comparison));
-      if (isOver || isEven) await clear(tx, ['TOTALS_UNSEEN'], run.id, TOLD);
-      if (isOver) await lookNoMore(tx, run);
-      else if (isEven) await foundEven(tx, run);
-      await accountLostAgain(tx, again);
+      if (!isDeepStrictEqual((await takenSince(tx, comparison))?.paid, compared.paid)) return true;
+      await record(tx, now, seen, comparison);
       return false;
     });
   }
 
+  /** What a look sees; undefined where that is nothing to record. */
+  private seenAt(look: Look, { instruction, run }: Followed, compared: Compared): Seen | undefined {
+    const { paid, before, isKnown, isShown, lostMinor } = compared;
+    const lackMinor = lackOf(paid, lostMinor);
+    const isEven = (minor: bigint) => minor === 0n || minor === unpaidChargesOf(paid);
+    if (isShown && isEven(lackMinor)) {
+      return look === 'repeated' ? undefined : { kind: 'even', isLast: look !== 'daily' };
+    }
+    const found = paidAgain(paid, lostMinor);
+    const taken = found === 'not-yet' || mayBeBookedLate(found, before) ? [] : found;
+    // Where it paid nothing, what those of others took again, or may give back, is told by their own looks.
+    const isOwn = instruction.status !== 'VOID' || lacksDeclared(run.id, paid, lostMinor, taken);
+    const isToAsk = (missingMinor: bigint) =>
+      look !== 'repeated' && this.shouldBeBack(run, paid) && asksItself(run, paid, missingMinor);
+    if (found === 'not-yet' && isOwn) {
+      return isToAsk(lackMinor) ? { kind: 'missing', missingMinor: lackMinor } : undefined;
+    }
+    const again = isOwn ? taken : [];
+    const besidesMinor = lackMinor - (again[0]?.takenMinor ?? 0n);
+    const isMissing = again.length > 0 && besidesMinor > 0n && !isEven(besidesMinor);
+    // The money of others hides it no longer than charges do: an account may have runs each day.
+    const onItsWay = look === 'over' ? paid.filter(({ payRunId }) => payRunId === run.id) : paid;
+    const mayFollow = (isMissing && look !== 'over') || (lackMinor > 0n && this.mayBeOnItsWay(onItsWay));
+    const isLast = look !== 'daily' && isShown && (isKnown || look === 'over') && !mayFollow;
+    if (again.length === 0) return isLast && look !== 'repeated' ? { kind: 'other-traffic' } : undefined;
+    const missingMinor = isMissing ? besidesMinor : 0n;
+    return { kind: 'again', again, missingMinor, isToAsk: isMissing && isToAsk(missingMinor), isLast };
+  }
+
   /** Of what people declared not executed, no look is due before every payment of its run should be final. */
-  private async lookAt(
-    { employerId }: Claim,
-    { instruction, run }: Followed,
-  ): Promise<ReturnType<typeof balanceLookAt | typeof declaredLookAt>> {
+  private async lookAt({ employerId }: Claim, { instruction, run }: Followed): Promise<Look> {
     const nowMs = this.clock.now().getTime();
     const watch = watchOf(this.config);
     if (instruction.status !== 'VOID') return balanceLookAt(instruction.closedAt?.getTime(), nowMs, watch);
@@ -229,6 +256,38 @@ function tellOfNotComeBack(tx: EmployerTransaction, run: PayRun, lackMinor: bigi
     lackingMinor: lackMinor,
     since: run.balanceEvenAt,
   });
+}
+
+async function record(
+  tx: EmployerTransaction,
+  run: PayRun,
+  seen: Seen,
+  comparison: Comparison,
+): Promise<void> {
+  const isLastOf = async ({ isLast }: { isLast: boolean }) =>
+    isLast && !(await isUnsentBeside(tx, comparison));
+  switch (seen.kind) {
+    case 'missing':
+      return tellOfNotComeBack(tx, run, seen.missingMinor);
+    case 'even':
+      await clear(tx, ['TOTALS_UNSEEN'], run.id, TOLD);
+      await foundEven(tx, run);
+      if (await isLastOf(seen)) await lookNoMore(tx, run);
+      return;
+    case 'other-traffic':
+      // It says nothing of what people were asked about.
+      if (!(await isAsked(tx, run)) && (await isLastOf({ isLast: true }))) await lookNoMore(tx, run);
+      return;
+    case 'again': {
+      if (seen.isToAsk) await tellOfNotComeBack(tx, run, seen.missingMinor);
+      const isStillAsked = seen.missingMinor > 0n && (await isAsked(tx, run));
+      if (!isStillAsked && (await isLastOf(seen))) {
+        await clear(tx, ['TOTALS_UNSEEN'], run.id, TOLD);
+        await lookNoMore(tx, run);
+      }
+      return accountLostAgain(tx, seen.again);
+    }
+  }
 }
 
 async function isAsked(tx: EmployerTransaction, run: PayRun): Promise<boolean> {

@@ -22,8 +22,7 @@ export async function mayCompareYet(
   if (instruction.status !== 'CLOSED' && instruction.status !== 'VOID') return false;
   const others = await queryByHash(
     tx,
-    `SELECT FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id ${WITH_SUBMITS}
-     WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND r.id <> $3
+    `SELECT FROM ${OF_ACCOUNT} AND r.id <> $3
        AND EXISTS (SELECT FROM pay_run own WHERE own.employer_id = $1 AND own.id = $3 AND own.balance_before_minor IS NOT NULL)
        AND ${SENT_AT} < $4::timestamptz + make_interval(days => $6)
        AND (o.status IN (${UNDER_WAY}) OR o.closed_at > $5::timestamptz - make_interval(days => $6))
@@ -44,9 +43,11 @@ const shownFrom = (asked: string, read: string) =>
 
 const UNDER_WAY = words(INSTRUCTION_UNDER_WAY);
 
-/** With instructions `o` the submit `s` of each that the bank may have executed. */
-const WITH_SUBMITS = `LEFT JOIN submit_attempt s ON s.employer_id = o.employer_id
-  AND s.planned_instruction_id = o.planned_instruction_id AND s.outcome IS DISTINCT FROM 'PROVEN_UNSENT'`;
+/** The instructions `o` of the runs `r` paid from the account, with the submit `s` of each that the bank may have executed. */
+const OF_ACCOUNT = `pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id
+  LEFT JOIN submit_attempt s ON s.employer_id = o.employer_id
+    AND s.planned_instruction_id = o.planned_instruction_id AND s.outcome IS DISTINCT FROM 'PROVEN_UNSENT'
+  WHERE r.employer_id = $1 AND ${FROM_ACCOUNT}`;
 
 /**
  * When that was sent, by the clock of `balance_read_at`, too: the bank may have executed it at once, though a later read, or
@@ -66,8 +67,6 @@ export interface Comparison extends Followed {
 }
 
 export interface TakenByInstruction extends PaidByInstruction {
-  unpaidMinor: bigint;
-  unpaidChargesMinor: bigint;
   /** When it ended, or the last of its payments came back; of what people declared not executed, when it was sent. */
   lastEndAt: Date;
   /** Whether the balance is looked at over its run, too. */
@@ -81,7 +80,7 @@ export interface TakenByInstruction extends PaidByInstruction {
   toldMinor: bigint | undefined;
 }
 
-interface Taken {
+export interface Taken {
   paid: TakenByInstruction[];
   /** Whether all payments of each were read since a day after its end: the bank may have booked charges until then. */
   isKnown: boolean;
@@ -97,8 +96,7 @@ async function isUnderWayBeside(
 ): Promise<boolean> {
   const beside = await queryByHash(
     tx,
-    `SELECT FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id ${WITH_SUBMITS}
-     WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND CASE WHEN r.id = $3
+    `SELECT FROM ${OF_ACCOUNT} AND CASE WHEN r.id = $3
          THEN r.status = 'SUBMITTING' OR o.status IN (${UNDER_WAY}) OR (o.closed_at, o.id) > (coalesce($4::timestamptz, '-infinity'), $5)
          ELSE o.status IN (${UNDER_WAY}) OR (o.closed_at >= $7 AND coalesce(${SENT_AT}, '-infinity') < $6) END
      LIMIT 1`,
@@ -139,74 +137,76 @@ export async function takenSince(
 ): Promise<Taken | undefined> {
   if (await isUnderWayBeside(tx, comparison)) return undefined;
   const { run, account, shownMs, againMs, watchedFrom } = comparison;
-  const rows = await queryByHash<
-    Record<
-      `${'amount' | 'charges' | 'returned' | 'unpaid' | 'unpaid_charges' | 'all'}_minor` | 'id',
-      string
-    > & {
-      pay_run_id: string;
-      is_void: boolean;
-      payments: number;
-      is_known: boolean;
-      last_end_at: Date;
-      is_looked_at: boolean;
-      can_compare: boolean;
-      told_minor: string | null;
-    }
-  >(
-    tx,
-    `WITH took AS MATERIALIZED (
-       SELECT o.id, o.pay_run_id, r.balance_before_minor IS NOT NULL AS is_looked_at, r.balance_read_at,
-         ${shownFrom('$7', '$8')} AS shown_from,
-         o.status = 'VOID' AS is_void, coalesce(o.closed_at, s.attempted_at) AS ended_at,
-         o.status = 'VOID'
-           OR coalesce(o.payments_read_at >= o.closed_at + make_interval(secs => $6::float8 / 1000), false) AS is_known
-       FROM pay_run r
-       JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id AND o.status IN ('CLOSED', 'VOID')
-       ${WITH_SUBMITS}
-       WHERE r.employer_id = $1 AND ${FROM_ACCOUNT}
-         AND (r.id = $3 OR ${SENT_AT} >= $4
-           OR o.status = 'VOID' AND greatest(s.attempted_at, r.execution_date) >= $4 - interval '${MAY_STILL_EXECUTE_DAYS} days')),
-     ended AS MATERIALIZED (
-       SELECT o.pay_run_id, o.closed_at, coalesce(${SENT_AT}, '-infinity') AS sent_at
-       FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id ${WITH_SUBMITS}
-       WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND o.closed_at >= (SELECT min(shown_from) FROM took)),
-     comparing AS MATERIALIZED (
-       SELECT c.pay_run_id FROM (SELECT pay_run_id, shown_from, balance_read_at FROM took
-         GROUP BY pay_run_id, shown_from, balance_read_at HAVING max(ended_at) >= $9) c
-       WHERE NOT EXISTS (SELECT FROM ended e
-           WHERE e.pay_run_id <> c.pay_run_id AND e.closed_at >= c.shown_from AND e.sent_at < c.balance_read_at)
-         AND NOT EXISTS (SELECT FROM pay_run r
-           WHERE r.employer_id = $1 AND r.id = c.pay_run_id AND r.status = 'SUBMITTING'))
-     SELECT t.id, t.pay_run_id, t.is_void, t.is_looked_at, (SELECT bool_and(is_known) FROM took) AS is_known,
-       t.pay_run_id IN (SELECT pay_run_id FROM comparing) AS can_compare,
-       told.minor AS told_minor,
-       greatest(t.ended_at, s.returned_at) AS last_end_at, s.*
-     FROM (
-       SELECT b.instruction_id, max(p.returned_at) AS returned_at,
-         count(*) FILTER (WHERE p.status = 'SETTLED')::int AS payments,
-         coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS amount_minor,
-         coalesce(sum(p.charges_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS charges_minor,
-         coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED' AND p.returned_at IS NOT NULL), 0)
-           AS returned_minor,
-         coalesce(sum(p.amount_minor) FILTER (WHERE p.status <> 'SETTLED'
-           AND (b.bank_status = ANY ($5)) IS NOT TRUE), 0) AS unpaid_minor,
-         coalesce(sum(p.charges_minor) FILTER (WHERE p.status <> 'SETTLED'), 0) AS unpaid_charges_minor,
-         sum(p.amount_minor) AS all_minor
-       FROM bank_payment b JOIN payment p ON p.employer_id = $1 AND p.id = b.payment_id
-         AND p.pay_run_id = ANY (ARRAY(SELECT pay_run_id FROM took))
-       WHERE b.employer_id = $1 AND b.instruction_id = ANY (ARRAY(SELECT id FROM took))
-       GROUP BY b.instruction_id) s
-     JOIN took t ON t.id = s.instruction_id
-     LEFT JOIN (SELECT subject_id, max(lacking_minor) AS minor FROM attention
-       WHERE employer_id = $1 AND kind = 'TOTALS_UNSEEN' GROUP BY subject_id) told ON told.subject_id = t.pay_run_id
-     ORDER BY t.id`,
-    [
-      ...[tx.employerId, account.bankAccountId, run.id, run.balanceReadAt, NEVER_DEBITED, againMs],
-      ...[shownMs.asked, shownMs.read, watchedFrom],
-    ],
-  );
-  const paid = rows.map((row) => ({
+  const rows = await queryByHash<TakenRow>(tx, TAKEN, [
+    ...[tx.employerId, account.bankAccountId, run.id, run.balanceReadAt, NEVER_DEBITED, againMs],
+    ...[shownMs.asked, shownMs.read, watchedFrom],
+  ]);
+  return { paid: rows.map(takenBy), isKnown: rows.every((row) => row.is_known) };
+}
+
+/** What paid since, or may have: those of the run itself, those sent later, and what was declared not executed about then. */
+const TOOK = `SELECT o.id, o.pay_run_id, r.balance_before_minor IS NOT NULL AS is_looked_at, r.balance_read_at,
+    ${shownFrom('$7', '$8')} AS shown_from,
+    o.status = 'VOID' AS is_void, coalesce(o.closed_at, s.attempted_at) AS ended_at,
+    o.status = 'VOID'
+      OR coalesce(o.payments_read_at >= o.closed_at + make_interval(secs => $6::float8 / 1000), false) AS is_known
+  FROM ${OF_ACCOUNT} AND o.status IN ('CLOSED', 'VOID')
+    AND (r.id = $3 OR ${SENT_AT} >= $4
+      OR o.status = 'VOID' AND greatest(s.attempted_at, r.execution_date) >= $4 - interval '${MAY_STILL_EXECUTE_DAYS} days')`;
+
+/** What ended since the first of their balances was asked for. */
+const ENDED = `SELECT o.pay_run_id, o.closed_at, coalesce(${SENT_AT}, '-infinity') AS sent_at
+  FROM ${OF_ACCOUNT} AND o.closed_at >= (SELECT min(shown_from) FROM took)`;
+
+/** The runs of `took` over which a look may compare. */
+const COMPARING = `SELECT c.pay_run_id FROM (SELECT pay_run_id, shown_from, balance_read_at FROM took
+    GROUP BY pay_run_id, shown_from, balance_read_at HAVING max(ended_at) >= $9) c
+  WHERE NOT EXISTS (SELECT FROM ended e
+      WHERE e.pay_run_id <> c.pay_run_id AND e.closed_at >= c.shown_from AND e.sent_at < c.balance_read_at)
+    AND NOT EXISTS (SELECT FROM pay_run r
+      WHERE r.employer_id = $1 AND r.id = c.pay_run_id AND r.status = 'SUBMITTING')`;
+
+/** What the payments of each of `took` come to. */
+const SUMS = `SELECT b.instruction_id, max(p.returned_at) AS returned_at,
+    count(*) FILTER (WHERE p.status = 'SETTLED')::int AS payments,
+    coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS amount_minor,
+    coalesce(sum(p.charges_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS charges_minor,
+    coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED' AND p.returned_at IS NOT NULL), 0)
+      AS returned_minor,
+    coalesce(sum(p.amount_minor) FILTER (WHERE p.status <> 'SETTLED'
+      AND (b.bank_status = ANY ($5)) IS NOT TRUE), 0) AS unpaid_minor,
+    coalesce(sum(p.charges_minor) FILTER (WHERE p.status <> 'SETTLED'), 0) AS unpaid_charges_minor,
+    sum(p.amount_minor) AS all_minor
+  FROM bank_payment b JOIN payment p ON p.employer_id = $1 AND p.id = b.payment_id
+    AND p.pay_run_id = ANY (ARRAY(SELECT pay_run_id FROM took))
+  WHERE b.employer_id = $1 AND b.instruction_id = ANY (ARRAY(SELECT id FROM took))
+  GROUP BY b.instruction_id`;
+
+const TAKEN = `WITH took AS MATERIALIZED (${TOOK}), ended AS MATERIALIZED (${ENDED}), comparing AS MATERIALIZED (${COMPARING})
+  SELECT t.id, t.pay_run_id, t.is_void, t.is_looked_at, (SELECT bool_and(is_known) FROM took) AS is_known,
+    t.pay_run_id IN (SELECT pay_run_id FROM comparing) AS can_compare,
+    told.minor AS told_minor, greatest(t.ended_at, s.returned_at) AS last_end_at, s.*
+  FROM (${SUMS}) s
+  JOIN took t ON t.id = s.instruction_id
+  LEFT JOIN (SELECT subject_id, max(lacking_minor) AS minor FROM attention
+    WHERE employer_id = $1 AND kind = 'TOTALS_UNSEEN' GROUP BY subject_id) told ON told.subject_id = t.pay_run_id
+  ORDER BY t.id`;
+
+type TakenRow = Record<
+  `${'amount' | 'charges' | 'returned' | 'unpaid' | 'unpaid_charges' | 'all'}_minor` | 'id' | 'pay_run_id',
+  string
+> & {
+  is_void: boolean;
+  payments: number;
+  is_known: boolean;
+  last_end_at: Date;
+  is_looked_at: boolean;
+  can_compare: boolean;
+  told_minor: string | null;
+};
+
+function takenBy(row: TakenRow): TakenByInstruction {
+  return {
     payRunId: row.pay_run_id,
     instructionId: row.id,
     payments: row.payments,
@@ -220,6 +220,35 @@ export async function takenSince(
     isLookedAt: row.is_looked_at,
     canCompare: row.can_compare,
     toldMinor: row.told_minor === null ? undefined : BigInt(row.told_minor),
+  };
+}
+
+export type TookBefore = Pick<PaidByInstruction, 'amountMinor' | 'chargesMinor'>;
+
+/**
+ * What each instruction of another run took that ended within `againMs` before what the balance of a run shows: the bank may
+ * have booked it later. Only of runs whose own looks tell what was taken again, or found the balance even since.
+ */
+export async function tookJustBefore(
+  tx: EmployerTransaction,
+  { run, account, shownFrom, againMs }: Comparison,
+): Promise<TookBefore[]> {
+  const rows = await queryByHash<{ amount_minor: string; charges_minor: string }>(
+    tx,
+    `WITH ended AS MATERIALIZED (
+       SELECT o.id, o.pay_run_id FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id
+       WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND r.id <> $3 AND o.status = 'CLOSED'
+         AND (r.balance_before_minor IS NOT NULL OR r.balance_even_at >= $6)
+         AND o.closed_at < $4 AND o.closed_at >= $4::timestamptz - make_interval(secs => $5::float8 / 1000))
+     SELECT sum(p.amount_minor) AS amount_minor, coalesce(sum(p.charges_minor), 0) AS charges_minor
+     FROM bank_payment b JOIN payment p ON p.employer_id = $1 AND p.id = b.payment_id AND p.status = 'SETTLED'
+       AND p.pay_run_id = ANY (ARRAY(SELECT pay_run_id FROM ended))
+     WHERE b.employer_id = $1 AND b.instruction_id = ANY (ARRAY(SELECT id FROM ended))
+     GROUP BY b.instruction_id`,
+    [tx.employerId, account.bankAccountId, run.id, shownFrom, againMs, run.balanceReadAt],
+  );
+  return rows.map((row) => ({
+    amountMinor: BigInt(row.amount_minor),
+    chargesMinor: BigInt(row.charges_minor),
   }));
-  return { paid, isKnown: rows.every((row) => row.is_known) };
 }

@@ -1,5 +1,11 @@
 import fc from 'fast-check';
-import { lacksDeclared, PaidByInstruction, paidAgain, TakenAgain } from '../../src/domain/balance';
+import {
+  lacksDeclared,
+  mayBeBookedLate,
+  PaidByInstruction,
+  paidAgain,
+  TakenAgain,
+} from '../../src/domain/balance';
 
 const one = (
   instructionId: string,
@@ -14,8 +20,16 @@ const one = (
   amountMinor,
   chargesMinor,
   returnedMinor,
+  unpaidMinor: 0n,
+  unpaidChargesMinor: 0n,
   voidMinor: 0n,
 });
+/** The same, where payments of the first of them ended unpaid. */
+const withUnpaid = (
+  [first, ...others]: PaidByInstruction[],
+  unpaidMinor: bigint,
+  unpaidChargesMinor = 0n,
+): PaidByInstruction[] => [{ ...first!, unpaidMinor, unpaidChargesMinor }, ...others];
 const paid = [one('a', 1_000n, 10n), one('b', 2_500n, 20n)];
 const TOOK = 3_530n;
 const again = (
@@ -53,7 +67,7 @@ describe('what an account lost over a run', () => {
     ['a cent more than twice an instruction', 2_001n, []],
     ['something else', 700n, []],
   ])('%s', (_what, besidesMinor, expected) => {
-    expect(paidAgain(paid, TOOK + besidesMinor, 0n, 0n)).toEqual(expected);
+    expect(paidAgain(paid, TOOK + besidesMinor)).toEqual(expected);
   });
 
   it.each([
@@ -63,7 +77,7 @@ describe('what an account lost over a run', () => {
     ['is more than that by an instruction', 3_500n, secondAgain],
     ['is an instruction, with all of that back', 2_500n, secondAgain],
   ])('and where payments ended unpaid, %s', (_what, besidesMinor, expected) => {
-    expect(paidAgain(paid, TOOK + besidesMinor, 1_000n, 0n)).toEqual(expected);
+    expect(paidAgain(withUnpaid(paid, 1_000n), TOOK + besidesMinor)).toEqual(expected);
   });
 
   it.each([
@@ -74,7 +88,7 @@ describe('what an account lost over a run', () => {
     ['is an instruction, and none of them was taken', 2_500n, secondAgain],
     ['is an instruction besides them and what was not paid', 3_530n, secondAgain],
   ])('and where the bank shows charges of those, %s', (_what, besidesMinor, expected) => {
-    expect(paidAgain(paid, TOOK + besidesMinor, 1_000n, 30n)).toEqual(expected);
+    expect(paidAgain(withUnpaid(paid, 1_000n, 30n), TOOK + besidesMinor)).toEqual(expected);
   });
 
   it.each([
@@ -89,7 +103,7 @@ describe('what an account lost over a run', () => {
     'and where one came back after it was paid, its money %s',
     (_what, besidesMinor, unpaidMinor, expected) => {
       const returned = [one('a', 1_000n, 10n, 600n), one('b', 2_500n, 20n)];
-      const found = paidAgain(returned, TOOK + besidesMinor, unpaidMinor, 0n);
+      const found = paidAgain(withUnpaid(returned, unpaidMinor), TOOK + besidesMinor);
       expect(found === 'not-yet' ? found : found.map(({ instructionId }) => instructionId)).toEqual(expected);
     },
   );
@@ -103,7 +117,8 @@ describe('what an account lost over a run', () => {
   ])('and where people declared some not executed, %s', (_what, besidesMinor, expected) => {
     const ofVoid = (id: string, voidMinor: bigint) => ({ ...one(id, 0n), payments: 0, voidMinor });
     const all = [...paid, ofVoid('c', 800n), ofVoid('d', 700n)];
-    expect(paidAgain(all, TOOK + besidesMinor, besidesMinor === 1_800n ? 300n : 0n, 0n)).toEqual(expected);
+    const unpaidMinor = besidesMinor === 1_800n ? 300n : 0n;
+    expect(paidAgain(withUnpaid(all, unpaidMinor), TOOK + besidesMinor)).toEqual(expected);
   });
 
   it.each([
@@ -121,17 +136,17 @@ describe('what an account lost over a run', () => {
       voidMinor,
     });
     const all = [...paid, ofVoid('declared', 800n), ofVoid('other', 700n), ofVoid('run', 600n)];
-    expect(lacksDeclared('declared', all, TOOK + lackMinor, 1_000n, 0n, [])).toBe(expected);
+    expect(lacksDeclared('declared', withUnpaid(all, 1_000n), TOOK + lackMinor, [])).toBe(expected);
   });
 
   it('hides no instruction that was paid again, and of which all came back', () => {
-    expect(paidAgain([one('a', 1_000n, 0n, 1_000n)], 1_000n, 0n, 0n)).toBe('not-yet');
+    expect(paidAgain([one('a', 1_000n, 0n, 1_000n)], 1_000n)).toBe('not-yet');
   });
 
   it('is told of each run by itself where it is what several took, and of none that paid nothing', () => {
     const ofOther = one('c', 4_000n, 0n, 0n, 'other');
     const unpaid = { ...one('d', 0n, 0n, 0n, 'another'), payments: 0 };
-    expect(paidAgain([...paid, ofOther, unpaid], TOOK + 4_000n + 7_500n, 0n, 0n)).toEqual([
+    expect(paidAgain([...paid, ofOther, unpaid], TOOK + 4_000n + 7_500n)).toEqual([
       ...again(undefined, 2, 3_500n, 'run', 1, [], 7_500n),
       ...again('c', 1, 4_000n, 'other', 1, [], 7_500n),
     ]);
@@ -139,34 +154,44 @@ describe('what an account lost over a run', () => {
 
   it('is told of the one run of which all was taken again, though others paid meanwhile', () => {
     const all = [...paid, one('c', 4_000n, 0n, 0n, 'other'), one('d', 700n, 0n, 0n, 'other')];
-    expect(paidAgain(all, TOOK + 4_700n + 3_530n, 0n, 0n)).toEqual(
-      again(undefined, 2, 3_500n, 'run', 1, [], 3_530n),
-    );
-    expect(paidAgain(all, TOOK + 4_700n + 9_400n, 0n, 0n)).toEqual(again(undefined, 4, 9_400n, 'other', 2));
+    expect(paidAgain(all, TOOK + 4_700n + 3_530n)).toEqual(again(undefined, 2, 3_500n, 'run', 1, [], 3_530n));
+    expect(paidAgain(all, TOOK + 4_700n + 9_400n)).toEqual(again(undefined, 4, 9_400n, 'other', 2));
   });
 
   it('may be any of those that took as much, of whichever run', () => {
     const all = [...paid, one('c', 1_000n), one('d', 1_010n), one('e', 1_000n, 0n, 0n, 'other')];
     const took = 3_530n + 3_010n;
-    expect(paidAgain(all, took + 1_000n, 0n, 0n)).toEqual([
+    expect(paidAgain(all, took + 1_000n)).toEqual([
       ...again(undefined, 1, 1_000n, 'run', 1, ['a', 'c', 'e']),
       ...again(undefined, 1, 1_000n, 'other', 1, ['a', 'c', 'e']),
     ]);
-    expect(paidAgain(all.slice(0, 4), took - 1_000n + 1_010n, 0n, 0n)).toEqual(
+    expect(paidAgain(all.slice(0, 4), took - 1_000n + 1_010n)).toEqual(
       again(undefined, 1, 1_010n, 'run', 1, ['a', 'd']),
     );
   });
 
   it('may be any of the runs that took as much', () => {
     const ofOther = [one('c', 3_000n, 0n, 0n, 'other'), one('d', 500n, 0n, 0n, 'other')];
-    expect(paidAgain([...paid, ...ofOther], TOOK + 3_500n + 3_500n, 0n, 0n)).toEqual([
+    expect(paidAgain([...paid, ...ofOther], TOOK + 3_500n + 3_500n)).toEqual([
       ...again(undefined, 2, 3_500n, 'run', 1, ['a', 'b', 'c', 'd']),
       ...again(undefined, 2, 3_500n, 'other', 1, ['a', 'b', 'c', 'd']),
     ]);
   });
 
+  it.each([
+    ['one that ended just before', 2_500n, true],
+    ['one of these with its charges', 2_520n, true],
+    ['some of these', 3_500n, true],
+    ['a cent more than one', 2_501n, false],
+    ['some with and others without their charges', 3_520n, false],
+  ])('may be what the bank booked late where it is what %s took', (_what, takenMinor, expected) => {
+    const before = [...paid, one('c', 8_000n)];
+    expect(mayBeBookedLate(again('z', 1, takenMinor), before)).toBe(expected);
+    expect(mayBeBookedLate([], before)).toBe(false);
+  });
+
   it('names nothing where nothing was paid', () => {
-    expect(paidAgain([], 100n, 0n, 0n)).toEqual([]);
+    expect(paidAgain([], 100n)).toEqual([]);
   });
 
   it('shows any single instruction that was paid again, and nothing where none was', () => {
@@ -176,8 +201,8 @@ describe('what an account lost over a run', () => {
         const all = list.map((amountMinor, n) => one(String(n), amountMinor));
         const took = list.reduce((sum, amountMinor) => sum + amountMinor, 0n);
         const taken = list[nth % list.length]!;
-        expect(paidAgain(all, took, 0n, 0n)).toEqual([]);
-        expect(paidAgain(all, took + taken, 0n, 0n)).toMatchObject([{ amountMinor: taken }]);
+        expect(paidAgain(all, took)).toEqual([]);
+        expect(paidAgain(all, took + taken)).toMatchObject([{ amountMinor: taken }]);
       }),
     );
   });
@@ -194,7 +219,7 @@ describe('what an account lost over a run', () => {
         const all = list.map(([amountMinor], n) => one(String(n), amountMinor));
         const took = sumOf(list.map(([minor]) => minor));
         const taken = sumOf(list.filter(([, isAgain]) => isAgain).map(([minor]) => minor));
-        expect(paidAgain(all, took + taken, 0n, 0n)).toHaveLength(taken > 0n ? 1 : 0);
+        expect(paidAgain(all, took + taken)).toHaveLength(taken > 0n ? 1 : 0);
       }),
     );
   });
@@ -211,7 +236,7 @@ describe('what an account lost over a run', () => {
     fc.assert(
       fc.property(which, (taken) => {
         const minor = sumOf(taken.map((n) => all[n]!.amountMinor));
-        const found = paidAgain(all, sumOf(all.map((some) => some.amountMinor)) + minor, 0n, 0n);
+        const found = paidAgain(all, sumOf(all.map((some) => some.amountMinor)) + minor);
         if (found === 'not-yet') throw new Error('nothing may come back');
         expect(sumOf(found.map((some) => some.amountMinor))).toBe(minor);
         const names = found.flatMap(({ instructionId, someOf, payRunId }) =>
@@ -228,12 +253,12 @@ describe('what an account lost over a run', () => {
   it('says nothing of some of many, which other traffic takes by chance', () => {
     const all = Array.from({ length: 200 }, (_, n) => one(String(n), 10n ** 6n + BigInt(n) ** 3n));
     const took = sumOf(all.map((some) => some.amountMinor));
-    expect(paidAgain(all, took + all[57]!.amountMinor + all[191]!.amountMinor, 0n, 0n)).toEqual([]);
+    expect(paidAgain(all, took + all[57]!.amountMinor + all[191]!.amountMinor)).toEqual([]);
   });
 
   it('is told of any of very many of one sum, however many they are', () => {
     const all = Array.from({ length: 150_000 }, (_, n) => one(String(n), 25_000n));
-    const found = paidAgain(all, sumOf(all.map((some) => some.amountMinor)) + 25_000n, 0n, 0n);
+    const found = paidAgain(all, sumOf(all.map((some) => some.amountMinor)) + 25_000n);
     expect(found).toMatchObject([{ payments: 1, amountMinor: 25_000n }]);
   });
 });

@@ -802,7 +802,7 @@ describe('a run whose balance was read soon after another ended, paid from the s
     timeoutMs = 30_000;
     payroll.clock.offsetMs = DAY_MS;
     const readAt = beforeSubmitOf(`'${runIds[1]}'`);
-    await sql(`DELETE FROM attention; UPDATE pay_run SET balance_before_minor = 10000000,
+    await sql(`DELETE FROM attention; UPDATE pay_run SET balance_before_minor = 10000000, balance_even_at = NULL,
       balance_read_at = ${readAt}, balance_asked_at = ${readAt} - interval '20 seconds'`);
   });
   afterEach(() => {
@@ -825,14 +825,48 @@ describe('a run whose balance was read soon after another ended, paid from the s
     expect(await asked()).toEqual([]);
   });
 
+  const isLookedAtNoMore = () =>
+    sql(`UPDATE pay_run SET balance_before_minor = NULL, balance_asked_at = NULL, balance_read_at = NULL
+      WHERE id = '${runIds[0]}'`);
+
   it('is asked about where that ended longer before it was asked for than a balance can be old', async () => {
     await ended('6 seconds');
+    await isLookedAtNoMore();
     await look(2n * PAID, undefined, 1);
     expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
   });
 
+  describe('and the bank may book what that took at the end of its day,', () => {
+    const ofFirst = () =>
+      sql(`UPDATE pay_run SET balance_read_at = ${beforeSubmitOf(`'${runIds[0]}'`)} - interval '1 hour',
+        balance_asked_at = NULL WHERE id = '${runIds[0]}'`);
+    beforeEach(() => ended('2 hours'));
+
+    it.each([
+      ['it', [1, 0]],
+      ['the other', [0, 1]],
+    ])('is not asked about where %s is looked at first', async (_which, order) => {
+      await ofFirst();
+      for (const nth of order) await look(2n * PAID, undefined, nth);
+      expect(await asked()).toEqual([]);
+    });
+
+    it('is asked about by the look over the other where as much was taken again', async () => {
+      await ofFirst();
+      await look(3n * PAID);
+      expect(await asked()).toEqual(OF_EITHER);
+    });
+
+    it('is asked about where the other ended more than a day before', async () => {
+      await ended('25 hours');
+      await look(2n * PAID, undefined, 1);
+      expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
+    });
+  });
+
   it('is asked about, where nobody knows when it was asked for, as if its answer had taken its time', async () => {
     await sql('UPDATE pay_run SET balance_asked_at = NULL');
+    await isLookedAtNoMore();
     const found = [];
     for (const before of ['34 seconds', '36 seconds']) {
       await ended(before, 'read');
