@@ -7,8 +7,6 @@ import {
   isHidden,
   NotAllowed,
   RateLimited,
-  readOf,
-  sumIn,
 } from '../bank/errors';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
@@ -20,7 +18,8 @@ import { leaseHolder, LeaseWorker, WakeIn } from '../database/lease-worker';
 import { isOfDatabase } from '../database/outage';
 import { DAY_MS } from '../domain/durations';
 import { InstructionStatus } from '../domain/instruction';
-import { aboutInstruction, clear, raiseUndecided } from '../pay-run/attention.store';
+import { clear } from '../pay-run/attention.store';
+import { DRIFT_PAUSE_MS, tellOfDrift } from '../pay-run/drift';
 import { lastMovedAt } from '../pay-run/history';
 import type { EmployerAccount } from '../employer/employer.entity';
 import { isOfAnotherUnit } from '../employer/readiness';
@@ -40,9 +39,6 @@ import { TombstoneWatch } from './tombstone-watch';
 
 /** Instructions followed at once by one process; they share sweeps of the bank's general listing. */
 const FOLLOWED_AT_ONCE = 200;
-
-/** A read that does not follow the interface is tried again after so long. */
-const DRIFT_PAUSE_MS = 30_000;
 
 /** What ended is not read again sooner than this where a read of it failed. */
 const TRY_AGAIN_MS = 5_000;
@@ -290,17 +286,7 @@ export class FollowService {
   ): Promise<void> {
     const { instruction, planned, run } = followed;
     const { message } = error;
-    if (isAnswerUnusable(error)) {
-      // With its status: what was decided while it was open does not hide a drift once it has ended.
-      const happened = `${message}, read while the instruction was ${instruction.status}.`;
-      await raiseUndecided(tx, {
-        kind: 'CONTRACT_DRIFT',
-        ...aboutInstruction(instruction, planned),
-        bankReference: readOf(error, instruction.bankInstructionId),
-        happened,
-        bankWords: sumIn(error),
-      });
-    }
+    if (isAnswerUnusable(error)) await tellOfDrift(tx, instruction, planned, error);
     if (error instanceof NotAllowed) {
       if (hasEnded(instruction)) {
         missingForMs(tx, claim, ENDED);
