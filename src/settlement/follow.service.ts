@@ -10,6 +10,7 @@ import {
 } from '../bank/errors';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
+import { isAtLastDelay, readDelayMs } from '../config/read-delay';
 import { readById } from '../database/by-id';
 import { BackgroundDatabase } from '../database/background-database';
 import type { EmployerTransaction } from '../database/database';
@@ -332,7 +333,7 @@ export class FollowService {
   }
 
   private soonMs(): number {
-    return this.config.FOLLOW_DELAYS_MS.at(-1) ?? DAY_MS;
+    return readDelayMs(this.config, Infinity);
   }
 
   /** What ended is read again when it would have been, or sooner: the bank, or how much it is, and not what it keeps, was the obstacle. */
@@ -350,7 +351,7 @@ export class FollowService {
   private async nextReadMs(tx: EmployerTransaction, followed: Followed, begunMs: number): Promise<WakeIn> {
     const { instruction, run } = followed;
     const now = this.clock.now().getTime();
-    const { FOLLOW_DELAYS_MS: delays, FOLLOW_STEP_MS: stepMs, WATCH_DAYS } = this.config;
+    const { WATCH_DAYS } = this.config;
     const watched = hasEnded(instruction);
     if (!watched && instruction.status !== 'SUBMITTED') return 'never';
     const since = watched
@@ -363,14 +364,12 @@ export class FollowService {
     const isOver = watched && now - watchedFrom.getTime() > WATCH_DAYS * DAY_MS;
     if (isOver && !(await mayCompareYet(tx, followed, watchedFrom, new Date(now), WATCH_DAYS)))
       return 'never';
-    const stepAt = (forMs: number) => Math.min(Math.floor(forMs / Math.max(stepMs, 1)), delays.length - 1);
-    const delayAt = (forMs: number) => delays[stepAt(forMs)] ?? DAY_MS;
     if (instruction.status === 'CLOSED') {
       const lookMs = nextLookMs(instruction.closedAt?.getTime() ?? 0, now, watchOf(this.config), begunMs);
       const forMs = await contradictedForMs(tx, instruction);
-      return forMs === undefined ? lookMs : Math.min(lookMs, delayAt(forMs));
+      return forMs === undefined ? lookMs : Math.min(lookMs, readDelayMs(this.config, forMs));
     }
-    return watched && stepAt(ageMs) === delays.length - 1 ? DAY_MS : delayAt(ageMs);
+    return watched && isAtLastDelay(this.config, ageMs) ? DAY_MS : readDelayMs(this.config, ageMs);
   }
 }
 

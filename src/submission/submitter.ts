@@ -9,6 +9,7 @@ import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
 import { describeError } from '../config/describe-error';
 import { CONFIG, Config } from '../config/env';
+import { readDelayMs } from '../config/read-delay';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, wake } from '../database/leases';
 import { StepEnd } from '../database/lease-worker';
@@ -276,7 +277,7 @@ export class Submitter {
         await recordExecuted(tx, work, instruction, outcome.kind === 'yes' ? outcome.value : undefined, {
           evidence: 'the answer',
           at: this.clock.now(),
-          readInMs: this.config.FOLLOW_DELAYS_MS[0],
+          readInMs: readDelayMs(this.config, 0),
         });
         return 'never';
       case 'unsent':
@@ -301,7 +302,7 @@ export class Submitter {
           bankWords: saidIn(outcome),
         });
         wake(tx, 'RUN', tx.employerId, [work.run.id]);
-        return this.config.FOLLOW_DELAYS_MS[0] ?? READ_AGAIN_MS;
+        return readDelayMs(this.config, 0);
       }
       case 'rejected-unexecuted':
         await finishAttempt(tx, instruction, 'IN_DOUBT', TURNED_AWAY + why);
