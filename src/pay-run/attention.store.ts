@@ -272,6 +272,20 @@ export async function clear(
   );
 }
 
+/** Closes what is asked by a kind, but about the subjects of which it lasts. */
+export async function clearOthers(
+  tx: EmployerTransaction,
+  kind: AttentionKind,
+  lasting: readonly string[],
+  resolution: string,
+): Promise<void> {
+  await tx.query(
+    `UPDATE attention SET resolved_at = clock_timestamp(), resolution = $4
+     WHERE employer_id = $1 AND kind = $2 AND subject_id <> ALL ($3) AND resolved_at IS NULL`,
+    [tx.employerId, kind, lasting, resolution],
+  );
+}
+
 /** What is asked about one attempt to build an instruction: pointless once it is verified, given up or released. */
 const OF_ATTEMPT: readonly AttentionKind[] = [
   'ROW_REFUSED_BY_BANK',
