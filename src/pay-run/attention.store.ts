@@ -127,18 +127,7 @@ function sumAsked({ isAboutSum, amountMinor }: Pick<Alarm, 'isAboutSum' | 'amoun
  */
 export async function isDecided(
   tx: EmployerTransaction,
-  alarm: Pick<
-    Alarm,
-    | 'kind'
-    | 'subjectId'
-    | 'happened'
-    | 'payments'
-    | 'amountMinor'
-    | 'isAboutSum'
-    | 'isAboutAll'
-    | 'lackingMinor'
-    | 'since'
-  >,
+  alarm: Alarm,
   words: readonly string[] = [],
 ): Promise<boolean> {
   const { kind, subjectId, happened, payments = 0 } = alarm;

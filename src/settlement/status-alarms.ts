@@ -1,6 +1,7 @@
 import { EmployerTransaction } from '../database/database';
 import { isBeforeSubmit, isPastSubmit, isUnfinished, readBankStatus } from '../domain/bank-status';
 import { textOfFirstFew } from '../domain/first-few';
+import { sumMinor } from '../domain/money';
 import { isPaymentFinal } from '../domain/payment';
 import { ATTENTION_WORDS } from '../pay-run/attention-words';
 import { subjectAfterEnd } from '../pay-run/named-subject';
@@ -254,7 +255,7 @@ function wasItExecuted(unread: string): { happened: string; askBank: string } {
 function heldUp(payments: readonly FollowedPayment[]): { payments: number; amountMinor: bigint } {
   return {
     payments: payments.length,
-    amountMinor: payments.reduce((sum, { amountMinor }) => sum + amountMinor, 0n),
+    amountMinor: sumMinor(payments.map(({ amountMinor }) => amountMinor)),
   };
 }
 
