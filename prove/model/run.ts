@@ -1,5 +1,5 @@
 import { INSTRUCTION_ENDED, INSTRUCTION_SENT, type InstructionStatus } from '../../src/domain/instruction';
-import { endOfRun } from '../../src/domain/pay-run';
+import { endOf } from '../../src/domain/pay-run';
 import { PAYMENT_UNPAID } from '../../src/domain/payment';
 import { type Context, fence, NEVER, obstacleOf, type Step, STOPPED_PAUSE_MS, transaction } from './context';
 import { type Claim, hashOf, type Instruction, type Run } from './store';
@@ -81,7 +81,7 @@ function finish(context: Context, run: Run): number {
   const settled = statuses.filter((status) => status === 'SETTLED').length;
   const unpaid = statuses.filter((status) => PAYMENT_UNPAID.includes(status)).length;
   clearBuilding(context, run);
-  context.store.moveRun(run, endOfRun({ settled, unpaid }));
+  context.store.moveRun(run, endOf({ settled, unpaid }));
   return NEVER;
 }
 

@@ -43,7 +43,7 @@ export interface BankPayment extends BankPaymentStatus {
   /** Calendar date `YYYY-MM-DD`. */
   settlementDate?: string;
   /** As that, where it stands alone: one with a time may be of another time zone, and is left out. */
-  settlementDay?: string;
+  bareSettlementDate?: string;
   chargesMinor?: bigint;
 }
 
@@ -157,7 +157,7 @@ export function paymentOf(record: PaymentTransaction, codec: AmountCodec): BankP
     transactionType: textOf(record.paymentTransactionInformation?.transactionType),
     wasSettled: (internal.history ?? []).some(({ status }) => status.value === 'SETTLED'),
     settlementDate: dateOf(record.paymentTransactionDateInformation?.settlementDate),
-    settlementDay: bareDateOf(record.paymentTransactionDateInformation?.settlementDate),
+    bareSettlementDate: bareDateOf(record.paymentTransactionDateInformation?.settlementDate),
     chargesMinor: chargesOf(amounts?.chargesAmount, codec),
   });
 }

@@ -81,8 +81,8 @@ export function isPayRunFinal(status: PayRunStatus): boolean {
   return PAY_RUN_FINALS.includes(status);
 }
 
-/** How a run ends whose instructions all did, by the number of its payments that settled and that did not. */
-export function endOfRun(payments: {
+/** How a run or an instruction ends, by the number of its payments that settled and that did not. */
+export function endOf(payments: {
   settled: number;
   unpaid: number;
 }): 'SETTLED' | 'PARTLY_SETTLED' | 'FAILED' {

@@ -46,7 +46,7 @@ export interface ReconciliationLine {
  */
 export function reconcile(input: ReconciliationInput): ReconciliationLine[] {
   const ours = (...statuses: PaymentStatus[]): CountAndSum =>
-    add(statuses.map((status) => input.byPaymentStatus[status] ?? NOTHING));
+    add(statuses.map((status) => input.byPaymentStatus[status]));
   const bank = foldBank(input.bankByStatus);
   // Without a submit a cancelled payment was cancelled by us and the bank has no record of it.
   const cancelledAtBank = input.submitted.count > 0 ? ours('CANCELLED') : NOTHING;
@@ -130,9 +130,11 @@ function line(
   };
 }
 
-function add(parts: readonly CountAndSum[]): CountAndSum {
+/** The sum of counts and of amounts in minor units; what is not there counts as nothing. */
+export function add(parts: readonly (CountAndSum | undefined)[]): CountAndSum {
+  const present = parts.filter((part) => part !== undefined);
   return {
-    count: parts.reduce((total, part) => total + part.count, 0),
-    amountMinor: sumMinor(parts.map((part) => part.amountMinor)),
+    count: present.reduce((sum, part) => sum + part.count, 0),
+    amountMinor: sumMinor(present.map((part) => part.amountMinor)),
   };
 }

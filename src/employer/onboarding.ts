@@ -22,8 +22,8 @@ import { READS_OF_PAYMENTS } from './readiness';
 const LISTED_PAYMENTS = 150;
 /** How often a record just made is looked for while a read may still be older than it. */
 const LOOK_AGAIN_MS = 500;
-/** The answers of a bank that does not offer a read at all. */
-const NOT_OFFERED: ReadonlySet<number> = new Set([403, 404, 405, 501]);
+/** The answers of a bank that does not offer a read at all, or not to us. */
+const NOT_READABLE: ReadonlySet<number> = new Set([403, 404, 405, 501]);
 
 /**
  * What was found out of one read; `unknown` when the bank could not be asked. `empty` is a list that may hold nothing, and is
@@ -223,17 +223,17 @@ async function ask<T>(read: () => Promise<T>): Promise<Asked<T>> {
     return { finding: 'allowed', value: await read() };
   } catch (error) {
     if (!(error instanceof BankClientError)) throw error;
-    const isOffered = !isNotOffered(error);
+    const isReadable = !isNotReadable(error);
     const unproven = isPerhapsEmpty(error);
     return {
-      finding: isOffered ? 'unknown' : 'refused',
+      finding: isReadable ? 'unknown' : 'refused',
       missing: error instanceof NotFound,
-      odd: isOffered && isNotShown(error) && !unproven,
+      odd: isReadable && isNotShown(error) && !unproven,
       unproven,
     };
   }
 }
 
-function isNotOffered(error: unknown): boolean {
-  return error instanceof BankError && NOT_OFFERED.has(error.status);
+function isNotReadable(error: unknown): boolean {
+  return error instanceof BankError && NOT_READABLE.has(error.status);
 }

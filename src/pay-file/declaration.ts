@@ -77,7 +77,7 @@ export function readTotalsLine(
 const MAX_SHOWN = 40;
 
 /** The most a file of ten million rows can come to, and room above it. */
-const MAX_TOTAL_MINOR = 10n ** 20n;
+export const MAX_DECLARED_TOTAL_MINOR = 10n ** 20n;
 
 /** A million times the most a payment may be: what ten million rows add up to is stored still. */
 const MAX_ADDED_MINOR = 10n ** 16n;
@@ -90,7 +90,7 @@ export function amountForTotal(text: string, style: AmountStyle | undefined): bi
 function hundredthsIn(
   text: string,
   style: AmountStyle | undefined,
-  maxMinor = MAX_TOTAL_MINOR,
+  maxMinor = MAX_DECLARED_TOTAL_MINOR,
 ): bigint | undefined {
   const read = readAmount(text, style, { minMinor: 0n, maxMinor });
   return read.ok ? read.amountMinor : undefined;

@@ -14,6 +14,7 @@ import { Problem } from '../http/problem';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { assertExecutionDate, assertSubmitInTime, BankCalendar } from '../pay-run/execution-date';
 import { PaySchedule, SchedulePeriod } from '../pay-run/pay-schedule.entity';
+import { MAX_DECLARED_TOTAL_MINOR } from './declaration';
 
 /** A month of pay. */
 export const periodField = z.string().refine(isPeriod, 'must be a month such as 2026-11');
@@ -35,9 +36,6 @@ export const profileNameField = z.string().trim().min(1).max(100);
 
 /** An encoding, as an upload or a profile says it. */
 export const encodingField = z.enum(ENCODINGS);
-
-// More than a file of ten million rows can come to.
-const MAX_DECLARED_TOTAL_MINOR = 10n ** 20n;
 
 /** How the file is to be read, and what it is said to hold. */
 const readingFields = {

@@ -127,18 +127,7 @@ function sumAsked({ isAboutSum, amountMinor }: Pick<Alarm, 'isAboutSum' | 'amoun
  */
 export async function isDecided(
   tx: EmployerTransaction,
-  alarm: Pick<
-    Alarm,
-    | 'kind'
-    | 'subjectId'
-    | 'happened'
-    | 'payments'
-    | 'amountMinor'
-    | 'isAboutSum'
-    | 'isAboutAll'
-    | 'lackingMinor'
-    | 'since'
-  >,
+  alarm: Alarm,
   words: readonly string[] = [],
 ): Promise<boolean> {
   const { kind, subjectId, happened, payments = 0 } = alarm;
@@ -269,6 +258,20 @@ export async function clear(
      WHERE employer_id = $1 AND kind = ANY ($2) AND subject_id = ANY ($3) AND resolved_at IS NULL`,
     [tx.employerId, kinds, [subjectIds].flat(), resolution],
     'kept',
+  );
+}
+
+/** Closes what is asked by a kind, but about the subjects of which it lasts. */
+export async function clearOthers(
+  tx: EmployerTransaction,
+  kind: AttentionKind,
+  lasting: readonly string[],
+  resolution: string,
+): Promise<void> {
+  await tx.query(
+    `UPDATE attention SET resolved_at = clock_timestamp(), resolution = $4
+     WHERE employer_id = $1 AND kind = $2 AND subject_id <> ALL ($3) AND resolved_at IS NULL`,
+    [tx.employerId, kind, lasting, resolution],
   );
 }
 

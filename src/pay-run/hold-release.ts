@@ -12,12 +12,12 @@ import {
 import { showId } from '../http/prefixed-id';
 import { HeldPayment, HoldDecision, markReleased, readHeld, releasedBeside, releasedBy } from './hold.store';
 import { lockPayKey } from './pay-key';
-import { grantRelease, MadeRelease, RELEASE_STANDS, releaseAction, unusedRelease } from './pay-release';
+import { grantRelease, HAS_RELEASE, MadeRelease, releaseAction, unusedRelease } from './pay-release';
 import { PayRun } from './pay-run.entity';
 import { currentVersion, moveRun } from './pay-run.store';
 import { movePayments } from './payment.store';
 import { planRun } from './plan';
-import { twoEndsIn, unpaidOfPeriod } from './replaced.store';
+import { PLACE_IS_FREE, twoEndsIn, unpaidOfPeriod } from './replaced.store';
 
 /** Which hold: of a payment, or without one of the whole run. */
 export interface HoldChoice {
@@ -143,12 +143,7 @@ async function isPaidUnseen(
 const OWN_PLACE = 'p.release_sequence = $5';
 
 /** A place that was given after the held one, and that the next upload or successor may pay in. */
-const OPEN_PLACE_ABOVE = `p.release_sequence > $5 AND EXISTS (SELECT FROM pay_release r
-    WHERE r.employer_id = p.employer_id AND r.period = p.period AND r.kind_of_pay = p.kind_of_pay
-      AND r.employee_id = p.employee_id AND r.sequence = p.release_sequence AND ${RELEASE_STANDS})
-  AND NOT EXISTS (SELECT FROM payment o WHERE o.employer_id = p.employer_id AND o.period = p.period
-    AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id AND o.live
-    AND o.release_sequence = p.release_sequence)`;
+const OPEN_PLACE_ABOVE = `p.release_sequence > $5 AND ${HAS_RELEASE} AND ${PLACE_IS_FREE}`;
 
 /** What ended unpaid in another run is still owed, unless the held payment replaces it: its hash says what it does. */
 async function assertPassesOverNone(

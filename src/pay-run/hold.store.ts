@@ -4,9 +4,9 @@ import { HoldCode, Overtaken } from '../domain/hold';
 import { PayRunStatus } from '../domain/pay-run';
 import { PaymentStatus } from '../domain/payment';
 import { MAY_HAVE_PAID } from './forgotten-pay';
-import { RELEASE_STANDS } from './pay-release';
+import { HAS_RELEASE } from './pay-release';
 import { PayRun } from './pay-run.entity';
-import { twoEndsIn, unpaidOfPeriod } from './replaced.store';
+import { samePay, twoEndsIn, unpaidOfPeriod } from './replaced.store';
 
 /** What became of a hold that was decided; CANCELLED with its run, AMENDED where it is not true of the whole run any more. */
 export const HOLD_OUTCOMES = ['RELEASED', 'LEFT_OUT', 'CANCELLED', 'AMENDED'] as const;
@@ -43,16 +43,13 @@ export interface HoldPosition {
   version: number;
 }
 
-const otherOf = (held: string) => `SELECT FROM payment o WHERE o.employer_id = ${held}.employer_id
-  AND o.period = ${held}.period AND o.kind_of_pay = ${held}.kind_of_pay AND o.employee_id = ${held}.employee_id`;
-
 /** Whether another payment pays the employee of a held one. */
-const isPaid = (held: string) => `EXISTS (${otherOf(held)} AND o.live)`;
+const isPaid = (held: string) => `EXISTS (${samePay(held)} AND o.live)`;
 
 /** Whether one of another run may have, whatever its state. */
 const mayBePaid = (
   held: string,
-) => `EXISTS (${otherOf(held)} AND o.release_sequence >= ${held}.release_sequence
+) => `EXISTS (${samePay(held)} AND o.release_sequence >= ${held}.release_sequence
   AND o.pay_run_id <> ${held}.pay_run_id
   AND EXISTS (SELECT FROM ${byKey('pay_run', 'o.pay_run_id')} r WHERE ${MAY_HAVE_PAID}))`;
 
@@ -230,10 +227,8 @@ export async function readHeld(
        EXISTS (SELECT FROM pay_hold h WHERE h.employer_id = p.employer_id AND h.pay_run_id = p.pay_run_id
          AND h.payment_id = p.id AND h.outcome IS NULL) AS still_held,
        ${isPaid('p')} OR ${mayBePaid('p')} AS paid,
-       EXISTS (${otherOf('p')} AND o.live AND o.release_sequence = p.release_sequence) OR ${mayBePaid('p')} AS place_taken,
-       EXISTS (SELECT FROM pay_release r WHERE r.employer_id = p.employer_id AND r.period = p.period
-         AND r.kind_of_pay = p.kind_of_pay AND r.employee_id = p.employee_id AND r.sequence = p.release_sequence
-         AND ${RELEASE_STANDS}) AS release_stands
+       EXISTS (${samePay('p')} AND o.live AND o.release_sequence = p.release_sequence) OR ${mayBePaid('p')} AS place_taken,
+       ${HAS_RELEASE} AS release_stands
      FROM payment p WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.id = $3 AND p.status = 'HELD'`,
     [tx.employerId, payRunId, paymentId],
   );

@@ -9,12 +9,36 @@ import {
   InstructionStatus,
   isInstructionLive,
 } from '../domain/instruction';
+import { EmployerAccount } from '../employer/employer.entity';
 import { keepDifferences } from './difference';
 import { Actor, appendHistory } from './history';
 import { Instruction, PlannedInstruction } from './instruction.entity';
 import { closeOpenAdds } from './open-adds';
 import { PayRun } from './pay-run.entity';
 import { movePaymentSet } from './payment.store';
+
+/** An instruction with what surrounds it, read in one transaction. */
+export interface InstructionOfRun {
+  instruction: Instruction;
+  run: PayRun;
+  planned: PlannedInstruction;
+  account: EmployerAccount;
+}
+
+/** Reads an instruction with its run, plan and account; locks nothing. */
+export async function instructionOfRun(
+  tx: EmployerTransaction,
+  id: string,
+): Promise<InstructionOfRun | undefined> {
+  const instruction = await findById(tx, Instruction, id);
+  if (!instruction) return undefined;
+  const [run, planned] = await Promise.all([
+    readById(tx, PayRun, instruction.payRunId),
+    planOf(tx, instruction),
+  ]);
+  const account = await readById(tx, EmployerAccount, run.accountId);
+  return { instruction, run, planned, account };
+}
 
 /** Reads an instruction and locks it to the end of the transaction. @throws DomainError INSTRUCTION_NOT_FOUND */
 export async function lockInstruction(tx: EmployerTransaction, id: string): Promise<Instruction> {

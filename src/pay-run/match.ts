@@ -198,6 +198,11 @@ export interface Totals {
   totalMinor: bigint;
 }
 
+/** What was planned of an instruction. */
+export function totalsOf(planned: { rowCount: number; totalMinor: bigint }): Totals {
+  return { count: planned.rowCount, totalMinor: planned.totalMinor };
+}
+
 /**
  * How groups may say less than there is: `filling`, as after the submit, in count, in sum or in both, since a read may come
  * between (`paymentTransactionsStatus`); `fewer`, as of some payments that are counted no longer, in both.

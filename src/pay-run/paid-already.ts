@@ -2,6 +2,7 @@ import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
+import { sumMinor } from '../domain/money';
 import { showId } from '../http/prefixed-id';
 import { approvedVersion } from './approval';
 import { Alarm, clear, raiseNaming } from './attention.store';
@@ -95,7 +96,7 @@ async function alarmOf(
     askBank: causes.map((cause) => ASKED[cause]).join(' '),
     ...(causes.includes('FORGOTTEN') && { bankReference: await forgottenIds(tx) }),
     payments: payments.length,
-    amountMinor: payments.reduce((sum, { amountMinor }) => sum + amountMinor, 0n),
+    amountMinor: sumMinor(payments.map(({ amountMinor }) => amountMinor)),
   };
 }
 

@@ -35,6 +35,13 @@ export const RELEASE_STANDS = `r.withdrawn_at IS NULL AND (r.payment_id IS NULL 
     SELECT c.status FROM pay_run c WHERE c.employer_id = m.employer_id AND c.id = m.pay_run_id) <> 'CANCELLED'
   FROM payment m WHERE m.employer_id = r.employer_id AND m.id = r.payment_id))`;
 
+/** Whether a release `r` gave a payment `p` its place. */
+const IS_BY_RELEASE = `r.employer_id = p.employer_id AND r.period = p.period AND r.kind_of_pay = p.kind_of_pay
+  AND r.employee_id = p.employee_id AND r.sequence = p.release_sequence`;
+
+/** Whether the release that gave a payment `p` its place allows it still. */
+export const HAS_RELEASE = `EXISTS (SELECT FROM pay_release r WHERE ${IS_BY_RELEASE} AND ${RELEASE_STANDS})`;
+
 /**
  * Whether who made a release `r` that no live payment uses may approve still, or a payment ended unpaid in its place, which
  * others had approved. Sought by key, as above.
@@ -141,9 +148,7 @@ export async function withoutRelease(
 ): Promise<ReadonlySet<string>> {
   const rows = await tx.query<{ id: string }>(
     `SELECT p.id FROM payment p WHERE p.employer_id = $1 AND p.id = ANY ($2) AND p.release_sequence > 0
-       AND p.status <> 'SETTLED' AND NOT EXISTS (SELECT FROM pay_release r WHERE r.employer_id = p.employer_id
-         AND r.period = p.period AND r.kind_of_pay = p.kind_of_pay AND r.employee_id = p.employee_id
-         AND r.sequence = p.release_sequence AND ${RELEASE_STANDS})`,
+       AND p.status <> 'SETTLED' AND NOT ${HAS_RELEASE}`,
     [tx.employerId, paymentIds],
   );
   return new Set(rows.map(({ id }) => id));
@@ -156,8 +161,7 @@ export async function withoutRelease(
 export async function countUnbacked(tx: EmployerTransaction, payRunId: string): Promise<number> {
   const [row] = await tx.query<{ payments: number }>(
     `SELECT count(*)::int AS payments
-     FROM payment p JOIN pay_release r ON r.employer_id = p.employer_id AND r.period = p.period
-       AND r.kind_of_pay = p.kind_of_pay AND r.employee_id = p.employee_id AND r.sequence = p.release_sequence
+     FROM payment p JOIN pay_release r ON ${IS_BY_RELEASE}
      WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.live AND p.release_sequence > 0
        AND r.payment_id IS DISTINCT FROM p.id AND NOT ${RELEASE_IS_BACKED}
        AND NOT EXISTS (SELECT FROM pay_hold h WHERE h.employer_id = p.employer_id AND h.pay_run_id = p.pay_run_id

@@ -4,6 +4,7 @@ import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
+import { sumMinor } from '../domain/money';
 import { approvedTerms } from './approved-fields';
 import { compareRun } from './comparison.store';
 import { Actor } from './history';
@@ -36,7 +37,7 @@ export async function planRun(
   if (planned.length === 0 && !(await holdsPayments(tx, run)))
     throw new DomainError('NOTHING_TO_PAY', 'No payment is left in this run.');
   run.rowCount = planned.reduce((sum, part) => sum + part.row_count, 0);
-  run.totalMinor = planned.reduce((sum, part) => sum + BigInt(part.total_minor), 0n);
+  run.totalMinor = sumMinor(planned.map((part) => BigInt(part.total_minor)));
   run.rootHash = await approvedHash(
     tx,
     personal,

@@ -8,11 +8,11 @@ import { withoutUnstorable } from '../domain/storable-text';
 import { EmployerAccount } from '../employer/employer.entity';
 import { showId } from '../http/prefixed-id';
 import type { AskedRefusal } from './attention.entity';
-import { Alarm, isResumed, openAbout, raise, raiseAnew } from './attention.store';
+import { Alarm, openAbout, raise, raiseAnew } from './attention.store';
 import { forbiddenAdds, forbiddenBesides } from './attention-words';
 import { Instruction } from './instruction.entity';
 import { PayRun } from './pay-run.entity';
-import { awaitTurnOfEmployer, stopEmployer } from './stop';
+import { isAccessLetGoOn, stopEmployer } from './stop';
 import { unsentOf } from './unsent';
 
 const HIDDEN = 'The bank refuses to show what became of submitted payments of';
@@ -65,9 +65,6 @@ export async function hiddenFromUs(
 ): Promise<void> {
   const hidden = { runId: run.id, isHidden: true, words: withoutUnstorable(refusal) };
   if (await isLetGoOn(tx, hidden)) return;
-  await awaitTurnOfEmployer(tx);
-  // Two people may have decided it while this waited for its turn.
-  if (await isLetGoOn(tx, hidden)) return;
   await stopEmployer(tx, 'CREDENTIALS');
   const open = await openRefusals(tx);
   if (open.some((one) => one.isHidden && one.runId === run.id && one.words === hidden.words)) return;
@@ -83,9 +80,8 @@ export async function hiddenFromUs(
 
 /** Whether two people let the employer go on after they were told of a run with that refusal. */
 function isLetGoOn(tx: EmployerTransaction, refusal: AskedRefusal): Promise<boolean> {
-  return isResumed(
+  return isAccessLetGoOn(
     tx,
-    { kind: 'CREDENTIALS', subjectId: tx.employerId },
     [JSON.stringify([refusal]), HIDDEN, showId('run', refusal.runId), refusal.words],
     `a.refusals @> $4::jsonb
      OR a.refusals IS NULL AND strpos(a.happened, $5) > 0 AND strpos(a.happened, $6) > 0 AND strpos(a.happened, $7) > 0`,

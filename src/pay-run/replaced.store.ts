@@ -28,10 +28,12 @@ const DOUBTS_OF_AN_INSTRUCTION: readonly AttentionKind[] = [
   'UNRECORDED_SUBMIT',
 ];
 
-/** A live payment `o` beside a payment `p`, of the same employee, period and kind of pay. */
-const OTHER_PAY = `SELECT FROM payment o WHERE o.employer_id = p.employer_id AND o.period = p.period
-  AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id AND o.live AND o.returned_at IS NULL
-  AND o.id <> p.id`;
+/** Payments `o` of the same employee, period and kind of pay as another one, and it. */
+export const samePay = (other: string) => `SELECT FROM payment o WHERE o.employer_id = ${other}.employer_id
+  AND o.period = ${other}.period AND o.kind_of_pay = ${other}.kind_of_pay AND o.employee_id = ${other}.employee_id`;
+
+/** A live payment `o` beside a payment `p`, of the same employee, period and kind of pay, that did not come back. */
+const OTHER_PAY = `${samePay('p')} AND o.live AND o.returned_at IS NULL AND o.id <> p.id`;
 
 /** The status of a payment `p`, or of its instruction, whose meaning two people decided for it. */
 const DECIDED_STATUS = `(SELECT d.bank_status FROM payment_decision d WHERE d.employer_id = $1 AND d.payment_id = p.id)`;
@@ -69,9 +71,7 @@ const IN_ITS_STEAD = `WITH RECURSIVE ${CHAIN},
     FROM stead)`;
 
 /** That no live payment has the place of a payment `p` among those of its employee: else that one pays it, by whatever way. */
-export const PLACE_IS_FREE = `NOT EXISTS (SELECT FROM payment o WHERE o.employer_id = p.employer_id
-  AND o.period = p.period AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id AND o.live
-  AND o.release_sequence = p.release_sequence)`;
+export const PLACE_IS_FREE = `NOT EXISTS (${samePay('p')} AND o.live AND o.release_sequence = p.release_sequence)`;
 
 /**
  * The payment of an employer ($1), period ($2) and kind of pay ($3) that ended unpaid and is the next to be replaced, of
@@ -112,8 +112,7 @@ export const RETURNED_OF_PERIOD = `
   FROM payment p
   WHERE p.employer_id = $1 AND p.period = $2 AND p.kind_of_pay = $3 AND p.returned_at IS NOT NULL
     AND NOT EXISTS (SELECT FROM payment s WHERE s.employer_id = p.employer_id AND s.replaces_payment_id = p.id AND s.live)
-    AND NOT EXISTS (SELECT FROM payment o WHERE o.employer_id = p.employer_id AND o.period = p.period
-      AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id AND o.live AND o.returned_at IS NULL)
+    AND NOT EXISTS (${OTHER_PAY})
   GROUP BY p.employee_id HAVING count(*) = 1`;
 
 /**

@@ -49,10 +49,8 @@ export async function stopUnlessDecided(
   words: readonly string[] = [],
   mayNotLack = words,
 ): Promise<void> {
-  if (await isDecided(tx, alarm, words)) return;
-  await takeSwitch(tx);
-  // Two people may have decided it while this waited for its turn.
-  if (await isDecided(tx, alarm, words)) return;
+  const isItDecided = () => isDecided(tx, alarm, words);
+  if (await isDecidedInTurn(() => takeSwitch(tx), isItDecided)) return;
   await stopEverything(tx, alarm);
   await raiseNaming(tx, alarm, mayNotLack);
 }
@@ -67,16 +65,24 @@ export async function stopRunUnlessDecided(
   alarm: Alarm & { payRunId: string },
   words: readonly string[],
 ): Promise<void> {
-  if (await isDecided(tx, alarm, words)) return;
-  await awaitTurnOfRun(tx, alarm.payRunId);
-  // Two people may have decided it while this waited for its turn.
-  if (await isDecided(tx, alarm, words)) return;
+  const isItDecided = () => isDecided(tx, alarm, words);
+  if (await isDecidedInTurn(() => awaitTurnOfRun(tx, alarm.payRunId), isItDecided)) return;
   await tx.query(
     `UPDATE pay_run SET stopped_at = clock_timestamp(), stopped_reason = $3
      WHERE employer_id = $1 AND id = $2 AND status = 'SUBMITTING' AND stopped_at IS NULL`,
     [tx.employerId, alarm.payRunId, alarm.kind],
   );
   await raiseNaming(tx, alarm, words);
+}
+
+/** Whether people have decided it, be it while this waited for its turn; where they have not, it is its turn. */
+async function isDecidedInTurn(
+  awaitTurn: () => Promise<void>,
+  isItDecided: () => Promise<boolean>,
+): Promise<boolean> {
+  if (await isItDecided()) return true;
+  await awaitTurn();
+  return isItDecided();
 }
 
 /** Stops what of a run was not submitted. One that is stopped already keeps its reason. */
@@ -125,8 +131,21 @@ export async function awaitTurnOfOpenRuns(tx: EmployerTransaction): Promise<void
 }
 
 /** As `awaitTurnOfRun`, of the transaction's employer. */
-export async function awaitTurnOfEmployer(tx: EmployerTransaction): Promise<void> {
+async function awaitTurnOfEmployer(tx: EmployerTransaction): Promise<void> {
   await tx.query(`SELECT FROM employer WHERE id = $1 FOR NO KEY UPDATE`, [tx.employerId]);
+}
+
+/** As `isResumed`, of our access, be it while this waited for its turn with the transaction's employer. */
+export function isAccessLetGoOn(
+  tx: EmployerTransaction,
+  parameters: readonly unknown[],
+  isOfIt: string,
+): Promise<boolean> {
+  const about = { kind: 'CREDENTIALS', subjectId: tx.employerId } as const;
+  return isDecidedInTurn(
+    () => awaitTurnOfEmployer(tx),
+    () => isResumed(tx, about, parameters, isOfIt),
+  );
 }
 
 /**

@@ -1,5 +1,5 @@
 import { formatMinor, sumMinor } from '../domain/money';
-import { CountAndSum } from '../domain/reconciliation';
+import { add, CountAndSum } from '../domain/reconciliation';
 import { Cell, csvLine } from '../http/csv';
 import { showId } from '../http/prefixed-id';
 import { PayRun } from '../pay-run/pay-run.entity';
@@ -8,7 +8,7 @@ import { LinkedRun } from './aggregates';
 import { PeriodReportDocument, RunReportDocument } from './reconciliation.dto';
 import type { Decision } from './decisions';
 import { PeriodReport, RunReport } from './reconciliation';
-import { add, Report, ReportLine, Table, TABLE_LINES } from './report';
+import { Report, ReportLine, Table, TABLE_LINES } from './report';
 import { ROW_DIFFERENCES } from './row-difference';
 
 interface Counted {

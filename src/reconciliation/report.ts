@@ -2,7 +2,14 @@ import { isPastSubmit } from '../domain/bank-status';
 import { InstructionStatus, isInstructionLive } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
 import { PaymentStatus } from '../domain/payment';
-import { bankGroup, CountAndSum, NOTHING, reconcile, ReconciliationLine } from '../domain/reconciliation';
+import {
+  add,
+  bankGroup,
+  CountAndSum,
+  NOTHING,
+  reconcile,
+  ReconciliationLine,
+} from '../domain/reconciliation';
 import { BankPart, LinkedRun, Pair, RunAggregates, Superseded } from './aggregates';
 import { judgeRow } from './row-difference';
 
@@ -126,7 +133,7 @@ export function drawUp(run: RunAggregates): Report {
 
 /** Held rows of a cancelled run became rows of the run when it was cancelled. */
 function rowsOfRun(run: RunAggregates): CountAndSum {
-  return add([run.version, run.moves.get('HELD>CANCELLED') ?? NOTHING]);
+  return add([run.version, run.moves.get('HELD>CANCELLED')]);
 }
 
 /** What two people declared not executed after its submit, since the bank had ended its instruction without it. */
@@ -288,15 +295,6 @@ function magnitude(lines: readonly ReportLine[]): CountAndSum {
     amountMinor: sumMinor(
       lines.map(({ differenceMinor }) => (differenceMinor < 0n ? -differenceMinor : differenceMinor)),
     ),
-  };
-}
-
-/** The sum of counts and of amounts in minor units; what is not there counts as nothing. */
-export function add(parts: readonly (CountAndSum | undefined)[]): CountAndSum {
-  const present = parts.filter((part) => part !== undefined);
-  return {
-    count: present.reduce((sum, part) => sum + part.count, 0),
-    amountMinor: sumMinor(present.map((part) => part.amountMinor)),
   };
 }
 

@@ -1,5 +1,4 @@
-import { CountAndSum, NOTHING } from '../domain/reconciliation';
-import { add } from './report';
+import { add, CountAndSum, NOTHING } from '../domain/reconciliation';
 
 /** What was decided of money beside the rows of a run, by what showed it. */
 export interface Shown extends CountAndSum {

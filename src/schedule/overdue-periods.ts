@@ -7,7 +7,7 @@ import { Database, EmployerTransaction } from '../database/database';
 import { IsoDate, Period } from '../domain/business-day';
 import { PAY_RUN_BEFORE_GATE, PayRunStatus } from '../domain/pay-run';
 import { showId } from '../http/prefixed-id';
-import { Alarm, clear, monthOfSchedule, raiseNaming } from '../pay-run/attention.store';
+import { Alarm, clearOthers, monthOfSchedule, raiseNaming } from '../pay-run/attention.store';
 import { PaySchedule, SchedulePeriod } from '../pay-run/pay-schedule.entity';
 import { forEveryEmployer } from './every-employer';
 import { tellOfStoppedRuns } from './stopped-runs';
@@ -105,13 +105,8 @@ export class OverduePeriods {
     for (const one of overdue)
       if (one.to_tell)
         await raiseNaming(tx, alarmOf(one), one.status === 'CANCELLING' ? [MISSING.cancelling] : []);
-    const lasting = new Set(overdue.map((one) => one.subject_id));
-    const told = await tx.query<{ subject_id: string }>(
-      'SELECT subject_id FROM attention WHERE employer_id = $1 AND kind = $2 AND resolved_at IS NULL',
-      [tx.employerId, KIND],
-    );
-    const over = told.map((one) => one.subject_id).filter((subject) => !lasting.has(subject));
-    if (over.length > 0) await clear(tx, [KIND], over, 'the period is not overdue any more');
+    const lasting = overdue.map((one) => one.subject_id);
+    await clearOthers(tx, KIND, lasting, 'the period is not overdue any more');
   }
 
   /** Which of some periods of a schedule are overdue. */

@@ -5,7 +5,7 @@ import { PAY_RUN_GOING_ON, PayRunStatus } from '../domain/pay-run';
 import { sendingOpens } from '../domain/send-window';
 import { showId } from '../http/prefixed-id';
 import { approvedVersion } from '../pay-run/approval';
-import { raiseNaming } from '../pay-run/attention.store';
+import { clearOthers, raiseNaming } from '../pay-run/attention.store';
 import { findRun } from '../pay-run/pay-run.store';
 import { RESTORED_UNCLEAR } from '../pay-run/stop';
 import { unsentOf } from '../pay-run/unsent';
@@ -56,11 +56,8 @@ export async function tellOfStoppedRuns(tx: EmployerTransaction, now: Date, hour
       status !== 'APPROVED' || sendingOpens(submitAt, approvedAt, hours) <= now,
   );
   for (const one of stopped) await tell(tx, one);
-  await tx.query(
-    `UPDATE attention SET resolved_at = clock_timestamp(), resolution = 'the run is not held back any more'
-     WHERE employer_id = $1 AND kind = $2 AND subject_id <> ALL ($3) AND resolved_at IS NULL`,
-    [tx.employerId, KIND, stopped.map(({ id }) => id)],
-  );
+  const lasting = stopped.map(({ id }) => id);
+  await clearOthers(tx, KIND, lasting, 'the run is not held back any more');
 }
 
 async function tell(tx: EmployerTransaction, stopped: StoppedRun): Promise<void> {

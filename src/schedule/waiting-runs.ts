@@ -10,7 +10,7 @@ import { PAY_RUN_GOING_ON } from '../domain/pay-run';
 import { LAST_CALL_MS, sendingCloses, sendingOpens } from '../domain/send-window';
 import { showId } from '../http/prefixed-id';
 import { approvedVersion, standingApprovals } from '../pay-run/approval';
-import { Alarm, isDecided, MAY_HOLD, raise } from '../pay-run/attention.store';
+import { Alarm, clearOthers, isDecided, MAY_HOLD, raise } from '../pay-run/attention.store';
 import { AttentionKind, NOTHING_TO_ASK } from '../pay-run/attention-words';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun } from '../pay-run/pay-run.store';
@@ -88,11 +88,7 @@ export class WaitingRuns {
   async tell(tx: EmployerTransaction): Promise<void> {
     const waiting: string[] = [];
     for (const going of await runsGoingOn(tx)) if (await this.isTold(tx, going)) waiting.push(going.id);
-    await tx.query(
-      `UPDATE attention SET resolved_at = clock_timestamp(), resolution = 'the run gets on again, or waits for something else'
-       WHERE employer_id = $1 AND kind = $2 AND subject_id <> ALL ($3) AND resolved_at IS NULL`,
-      [tx.employerId, KIND, waiting],
-    );
+    await clearOthers(tx, KIND, waiting, 'the run gets on again, or waits for something else');
   }
 
   /** Tells of one where that is due. @returns whether what is told of it stands */

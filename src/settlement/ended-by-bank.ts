@@ -1,5 +1,6 @@
 import { EmployerTransaction } from '../database/database';
 import { isBeforeTaken, isEndedUnpaid, isStepFurther } from '../domain/bank-status';
+import { sumMinor } from '../domain/money';
 import { isPaymentFinal } from '../domain/payment';
 import { aboutInstruction, clear, raiseNaming } from '../pay-run/attention.store';
 import { IF_EXECUTED } from '../pay-run/attention-words';
@@ -30,9 +31,8 @@ export async function tellOfEnded(
 ): Promise<void> {
   const { bankStatus } = instruction;
   if (bankStatus === null || !isEndedUnpaid(bankStatus)) return;
-  const open = payments.filter(({ status }) => !isPaymentFinal(status));
-  const left = open.every((payment) => payment.bankStatus === null || isBeforeTaken(payment.bankStatus));
-  if (open.length === 0 || !left) return clear(tx, ['ENDED_BY_BANK'], instruction.id, WENT_ON);
+  const open = openUntaken(payments);
+  if (open.length === 0) return clear(tx, ['ENDED_BY_BANK'], instruction.id, WENT_ON);
   if (before === null || !isEndedUnpaid(before)) return;
   const goesOn = progress.some(({ payment, shown }) => isStepFurther(shown, payment.rank));
   if (goesOn) await recordWentOn(tx, instruction);
@@ -45,9 +45,16 @@ export async function tellOfEnded(
       `The bank ended the submitted instruction as ${bankStatus}, and did not end ${open.length} of its payments.` +
       (wentOn ? ' It went on with payments of it after that.' : ''),
     payments: open.length,
-    amountMinor: open.reduce((sum, { amountMinor }) => sum + amountMinor, 0n),
+    amountMinor: sumMinor(open.map(({ amountMinor }) => amountMinor)),
   } as const;
   await raiseNaming(tx, alarm, [` ${bankStatus},`]);
+}
+
+/** Payments that have not ended, where the bank has taken none of them; otherwise none. */
+function openUntaken(payments: readonly FollowedPayment[]): readonly FollowedPayment[] {
+  const open = payments.filter(({ status }) => !isPaymentFinal(status));
+  const isTaken = ({ bankStatus }: FollowedPayment) => bankStatus !== null && !isBeforeTaken(bankStatus);
+  return open.some(isTaken) ? [] : open;
 }
 
 async function recordWentOn(
@@ -73,16 +80,15 @@ export async function tellOfGone(
 ): Promise<void> {
   if (isEndedUnpaid(instruction.bankStatus ?? '')) return;
   if (shown) return clear(tx, ['ENDED_BY_BANK'], instruction.id, 'the bank shows it again');
-  const open = payments.filter(({ status }) => !isPaymentFinal(status));
-  const left = open.every((payment) => payment.bankStatus === null || isBeforeTaken(payment.bankStatus));
-  if (!gone || open.length === 0 || !left) return;
+  const open = openUntaken(payments);
+  if (!gone || open.length === 0) return;
   const alarm = {
     kind: 'ENDED_BY_BANK',
     ...aboutInstruction(instruction),
     happened: `${GONE}, two banking days after the execution date.`,
     certain: `It is never sent again, and no other instruction pays these people. That the bank does not show it proves nothing: it may have been executed all the same. ${IF_EXECUTED}`,
     payments: open.length,
-    amountMinor: open.reduce((sum, { amountMinor }) => sum + amountMinor, 0n),
+    amountMinor: sumMinor(open.map(({ amountMinor }) => amountMinor)),
   } as const;
   await raiseNaming(tx, alarm, [GONE]);
 }

@@ -3,12 +3,12 @@ import { EmployerTransaction } from '../database/database';
 import { withoutUnstorable } from '../domain/storable-text';
 import type { EmployerAccount } from '../employer/employer.entity';
 import type { AskedRefusal } from '../pay-run/attention.entity';
-import { isResumed, openAbout, raise, raiseAnew } from '../pay-run/attention.store';
+import { openAbout, raise, raiseAnew } from '../pay-run/attention.store';
 import { NOTHING_TO_ASK } from '../pay-run/attention-words';
 import type { Instruction } from '../pay-run/instruction.entity';
 import type { PayRun } from '../pay-run/pay-run.entity';
 import { accessRefused } from '../pay-run/refused-access';
-import { awaitTurnOfEmployer } from '../pay-run/stop';
+import { isAccessLetGoOn } from '../pay-run/stop';
 import { named } from '../pay-run/stop-successors';
 import type { Followed } from './followed';
 
@@ -66,17 +66,13 @@ export async function tellOfRefused(
   happened: string,
 ): Promise<void> {
   if (await isLetGoOn(tx, instruction, happened)) return;
-  await awaitTurnOfEmployer(tx);
-  // Two people may have decided it while this waited for its turn.
-  if (await isLetGoOn(tx, instruction, happened)) return;
   await accessRefused(tx, run, instruction, happened);
 }
 
 function isLetGoOn(tx: EmployerTransaction, { id }: Instruction, happened: string): Promise<boolean> {
   const told = { isHidden: false, words: withoutUnstorable(happened) };
-  return isResumed(
+  return isAccessLetGoOn(
     tx,
-    { kind: 'CREDENTIALS', subjectId: tx.employerId },
     [JSON.stringify([told]), id, ENDED],
     `a.refusals @> $4::jsonb AND a.resolved_at >= (
        SELECT missing_since FROM lease WHERE subject_id = $5 AND kind = 'FOLLOW' AND missing = $6)`,

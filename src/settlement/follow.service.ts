@@ -7,11 +7,10 @@ import {
   isHidden,
   NotAllowed,
   RateLimited,
-  readOf,
-  sumIn,
 } from '../bank/errors';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
+import { isAtLastDelay, readDelayMs } from '../config/read-delay';
 import { readById } from '../database/by-id';
 import { BackgroundDatabase } from '../database/background-database';
 import type { EmployerTransaction } from '../database/database';
@@ -20,7 +19,8 @@ import { leaseHolder, LeaseWorker, WakeIn } from '../database/lease-worker';
 import { isOfDatabase } from '../database/outage';
 import { DAY_MS } from '../domain/durations';
 import { InstructionStatus } from '../domain/instruction';
-import { aboutInstruction, clear, raiseUndecided } from '../pay-run/attention.store';
+import { clear } from '../pay-run/attention.store';
+import { DRIFT_PAUSE_MS, tellOfDrift } from '../pay-run/drift';
 import { lastMovedAt } from '../pay-run/history';
 import type { EmployerAccount } from '../employer/employer.entity';
 import { isOfAnotherUnit } from '../employer/readiness';
@@ -28,9 +28,9 @@ import { Instruction } from '../pay-run/instruction.entity';
 import { raiseNotFollowed } from '../pay-run/waits-for-account';
 import { accessRefused, hiddenFromUs } from '../pay-run/refused-access';
 import { BalanceLook } from './balance-look';
+import { contradictedForMs } from './contradiction';
 import { ENDED, nowRead, tellOfHidden, tellOfRefused, tellOfUnread } from './ended-unread';
 import { wordsOfMissing } from './follow-alarms';
-import { contradictedForMs } from './follow.store';
 import { Followed, loadFollowed } from './followed';
 import { Follower, type Step } from './follower';
 import { nextLookMs, watchOf } from './looks';
@@ -40,9 +40,6 @@ import { TombstoneWatch } from './tombstone-watch';
 
 /** Instructions followed at once by one process; they share sweeps of the bank's general listing. */
 const FOLLOWED_AT_ONCE = 200;
-
-/** A read that does not follow the interface is tried again after so long. */
-const DRIFT_PAUSE_MS = 30_000;
 
 /** What ended is not read again sooner than this where a read of it failed. */
 const TRY_AGAIN_MS = 5_000;
@@ -290,17 +287,7 @@ export class FollowService {
   ): Promise<void> {
     const { instruction, planned, run } = followed;
     const { message } = error;
-    if (isAnswerUnusable(error)) {
-      // With its status: what was decided while it was open does not hide a drift once it has ended.
-      const happened = `${message}, read while the instruction was ${instruction.status}.`;
-      await raiseUndecided(tx, {
-        kind: 'CONTRACT_DRIFT',
-        ...aboutInstruction(instruction, planned),
-        bankReference: readOf(error, instruction.bankInstructionId),
-        happened,
-        bankWords: sumIn(error),
-      });
-    }
+    if (isAnswerUnusable(error)) await tellOfDrift(tx, instruction, planned, error);
     if (error instanceof NotAllowed) {
       if (hasEnded(instruction)) {
         missingForMs(tx, claim, ENDED);
@@ -346,7 +333,7 @@ export class FollowService {
   }
 
   private soonMs(): number {
-    return this.config.FOLLOW_DELAYS_MS.at(-1) ?? DAY_MS;
+    return readDelayMs(this.config, Infinity);
   }
 
   /** What ended is read again when it would have been, or sooner: the bank, or how much it is, and not what it keeps, was the obstacle. */
@@ -364,7 +351,7 @@ export class FollowService {
   private async nextReadMs(tx: EmployerTransaction, followed: Followed, begunMs: number): Promise<WakeIn> {
     const { instruction, run } = followed;
     const now = this.clock.now().getTime();
-    const { FOLLOW_DELAYS_MS: delays, FOLLOW_STEP_MS: stepMs, WATCH_DAYS } = this.config;
+    const { WATCH_DAYS } = this.config;
     const watched = hasEnded(instruction);
     if (!watched && instruction.status !== 'SUBMITTED') return 'never';
     const since = watched
@@ -377,14 +364,12 @@ export class FollowService {
     const isOver = watched && now - watchedFrom.getTime() > WATCH_DAYS * DAY_MS;
     if (isOver && !(await mayCompareYet(tx, followed, watchedFrom, new Date(now), WATCH_DAYS)))
       return 'never';
-    const stepAt = (forMs: number) => Math.min(Math.floor(forMs / Math.max(stepMs, 1)), delays.length - 1);
-    const delayAt = (forMs: number) => delays[stepAt(forMs)] ?? DAY_MS;
     if (instruction.status === 'CLOSED') {
       const lookMs = nextLookMs(instruction.closedAt?.getTime() ?? 0, now, watchOf(this.config), begunMs);
       const forMs = await contradictedForMs(tx, instruction);
-      return forMs === undefined ? lookMs : Math.min(lookMs, delayAt(forMs));
+      return forMs === undefined ? lookMs : Math.min(lookMs, readDelayMs(this.config, forMs));
     }
-    return watched && stepAt(ageMs) === delays.length - 1 ? DAY_MS : delayAt(ageMs);
+    return watched && isAtLastDelay(this.config, ageMs) ? DAY_MS : readDelayMs(this.config, ageMs);
   }
 }
 

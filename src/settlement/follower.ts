@@ -15,6 +15,7 @@ import type { EmployerTransaction } from '../database/database';
 import { Claim, fence, Leases, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
 import { isEnd } from '../domain/bank-status';
+import { endOf } from '../domain/pay-run';
 import { isPaymentFinal } from '../domain/payment';
 import { type InstructionAtBank, knownTo, type ShownBy } from '../employer/instruction-at-bank';
 import { clear } from '../pay-run/attention.store';
@@ -394,7 +395,7 @@ export class Follower {
       return false;
     }
     const settled = payments.filter(({ status }) => status === 'SETTLED').length;
-    const outcome = settled === payments.length ? 'SETTLED' : settled === 0 ? 'FAILED' : 'PARTLY_SETTLED';
+    const outcome = endOf({ settled, unpaid: payments.length - settled });
     const declared = payments.some((payment) => payment.status === 'VOID' || isPaidByWord(payment));
     const reason = declared
       ? `by the word of two people, while the bank shows ${instruction.bankStatus ?? 'no status'}`

@@ -100,7 +100,7 @@ interface Difference extends Pick<Alarm, 'askBank'> {
 
 /** How it differs, and what the bank is asked where that is not what the kind asks. */
 function differenceOf({ shown, seen, payments }: Shown, approved: string): Difference | undefined {
-  const early = seen.flatMap(({ bankPaymentId, settlementDay: day }) =>
+  const early = seen.flatMap(({ bankPaymentId, bareSettlementDate: day }) =>
     day !== undefined && day < approved ? [{ bankPaymentId, day }] : [],
   );
   // Hardly ever is there one, and each read comes by here.

@@ -1,6 +1,7 @@
 import { EmployerTransaction } from '../database/database';
 import { isBeforeSubmit, isPastSubmit, isUnfinished, readBankStatus } from '../domain/bank-status';
 import { textOfFirstFew } from '../domain/first-few';
+import { sumMinor } from '../domain/money';
 import { isPaymentFinal } from '../domain/payment';
 import { ATTENTION_WORDS } from '../pay-run/attention-words';
 import { subjectAfterEnd } from '../pay-run/named-subject';
@@ -9,7 +10,6 @@ import { aboutInstruction, clear, openAbout, raiseNaming } from '../pay-run/atte
 import { Instruction } from '../pay-run/instruction.entity';
 import { paidAgain } from '../pay-run/stop-successors';
 import { alarmOfStatus, FollowedPayment } from './follow-plan';
-import { HAPPENED } from './follow.store';
 
 /** Open payments of an instruction that share a status, or wait for what the instruction's own means. */
 interface StatusGroup {
@@ -33,6 +33,12 @@ export const IN_ANOTHER_UNIT =
 
 /** What the next documented status clears by itself. */
 const PASSING = ['UNKNOWN_STATUS', 'BANK_ACTION_REQUIRED'] as const;
+
+/** What an alarm says to people. */
+const HAPPENED: Record<(typeof PASSING)[number], string> = {
+  UNKNOWN_STATUS: 'The bank showed a status whose meaning is not documented',
+  BANK_ACTION_REQUIRED: 'The bank waits for somebody to act',
+};
 
 /** Rows named in an attention; the report names them all. */
 const ROWS_NAMED = 10;
@@ -249,7 +255,7 @@ function wasItExecuted(unread: string): { happened: string; askBank: string } {
 function heldUp(payments: readonly FollowedPayment[]): { payments: number; amountMinor: bigint } {
   return {
     payments: payments.length,
-    amountMinor: payments.reduce((sum, { amountMinor }) => sum + amountMinor, 0n),
+    amountMinor: sumMinor(payments.map(({ amountMinor }) => amountMinor)),
   };
 }
 

@@ -7,7 +7,7 @@ import type { EmployerTransaction } from '../database/database';
 import type { ShownBy } from '../employer/instruction-at-bank';
 import { clear } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
-import type { Lacking } from '../pay-run/match';
+import { type Lacking, totalsOf } from '../pay-run/match';
 import { groupsDiffer } from '../pay-run/stop';
 import type { Followed } from './followed';
 import { type Ended, judgeFollowed, lacksSome, mayLack, showsAsPlanned } from './followed-totals';
@@ -47,7 +47,7 @@ export class TotalsCheck {
   ): Promise<void> {
     if (shown === undefined || !this.areDue(instruction)) return;
     const { employerId } = tx;
-    const all = { count: planned.rowCount, totalMinor: planned.totalMinor };
+    const all = totalsOf(planned);
     const totals = judgeFollowed(all, shown, {
       mayLack: this.mayLack(instruction, shown.status),
       ended: lacksSome(all, shown) ? await endedOf(tx, planned) : [],

@@ -8,7 +8,13 @@ import { Claim, fence, missingForMs } from '../database/leases';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { showId } from '../http/prefixed-id';
 import { aboutInstruction, clearAttempt, openAbout, raise } from '../pay-run/attention.store';
-import { ATTENTION_WORDS, SUBMITTED_OR_NOT, WAS_IT_SUBMITTED } from '../pay-run/attention-words';
+import {
+  ATTENTION_WORDS,
+  SUBMITTED_OR_NOT,
+  WAS_IT_SUBMITTED,
+  WHICH_IS_WHICH,
+  WHY_ENDED,
+} from '../pay-run/attention-words';
 import { ASKED_OF_DIFFERENCES, askOfDifferences, shownOtherwise } from '../pay-run/difference';
 import { isSaidExecuted } from '../pay-run/forgotten-pay';
 import { Instruction } from '../pay-run/instruction.entity';
@@ -36,6 +42,9 @@ const STOPPED_IN_MID_RUN =
 const FOREIGN_BEFORE_SUBMIT =
   'We never sent this payment. The instruction was abandoned before any submit: none of it is paid. It is built again, unless its run has ended or it was built too often.';
 
+/** How an instruction is read where no wait mends it. */
+type Unmended = ReadBack & { kind: 'dead' | 'gone' | 'unidentified' | 'different' };
+
 /** Ends instructions that must not be submitted, and has their rows built again where nobody doubts. */
 @Injectable()
 export class Abandonment {
@@ -60,11 +69,29 @@ export class Abandonment {
     return 'never';
   }
 
+  /** Abandons what no wait mends, as it is read. */
+  async endAsRead(claim: Claim, work: Work, reading: Unmended): Promise<'never'> {
+    switch (reading.kind) {
+      case 'dead':
+        return this.rebuild(claim, work, `the bank ended it (${reading.bankStatus})`, WHY_ENDED);
+      case 'gone':
+        return this.rebuild(claim, work, 'the bank ended it (not found)', WHY_ENDED);
+      case 'unidentified':
+        return this.rebuild(claim, work, reading.why, WHICH_IS_WHICH);
+      case 'different':
+        return this.differs(claim, work, reading);
+    }
+  }
+
   /**
    * Abandons what is not what was approved, tells a person, and stops its run where others of it are being submitted, in
    * one transaction: a later read that shows it otherwise finds it ended (rules 6 and 7).
    */
-  async differs(claim: Claim, work: Work, reading: ReadBack & { kind: 'different' }): Promise<'never'> {
+  private async differs(
+    claim: Claim,
+    work: Work,
+    reading: ReadBack & { kind: 'different' },
+  ): Promise<'never'> {
     await this.database.inEmployer(claim.employerId, async (tx) => {
       const run = await lockRun(tx, work.run.id);
       const instruction = await assertUnchanged(tx, claim, work);

@@ -26,7 +26,7 @@ import { recordExecuted } from './submit-record';
 import { TryAgain } from './try-again';
 import { Unrecorded, UnrecordedSubmits } from './unrecorded-submits';
 import { UnseenWord } from './unseen-word';
-import { loadWork } from './work';
+import { requireWork } from './work';
 
 /** What a person proposes to do about an attention. */
 export interface ProposedAction {
@@ -264,8 +264,7 @@ export class AttentionDesk {
     attention: Attention,
     action: AttentionActionRow,
   ): Promise<void> {
-    const work = await loadWork(tx, attention.instructionId ?? '');
-    if (!work) throw new DomainError('INSTRUCTION_NOT_FOUND', 'There is no such instruction.');
+    const work = await requireWork(tx, attention);
     const instruction = await lockInstruction(tx, work.instruction.id);
     await recordExecuted(tx, work, instruction, undefined, {
       evidence: `two people: ${action.reason}`,

@@ -18,7 +18,7 @@ import { movePaymentSet } from '../pay-run/payment.store';
 import { finishCall } from './call-record';
 import { EndedInstruction } from './ended-instruction';
 import { InstructionReader } from './read-back';
-import { loadWork, Work } from './work';
+import { loadWork, requireWork, Work } from './work';
 import { isWritten } from './written-word';
 
 /** How an instruction stands at the bank. */
@@ -72,8 +72,7 @@ export class Burial {
 
   /** Makes the instruction and its payments VOID; of one that the bank ended, the payments that are left. */
   async bury(tx: EmployerTransaction, attention: Attention, action: AttentionActionRow): Promise<void> {
-    const work = await loadWork(tx, attention.instructionId ?? '');
-    if (!work) throw new DomainError('INSTRUCTION_NOT_FOUND', 'There is no such instruction.');
+    const work = await requireWork(tx, attention);
     if (attention.kind === 'ENDED_BY_BANK') return this.ended.bury(tx, work, action);
     const instruction = await lockInstruction(tx, work.instruction.id);
     const actor = `person:${action.proposedBy}` as const;

@@ -18,7 +18,7 @@ import { BankReads } from '../employer/bank-reads';
 import { DECIDED, InstructionAtBank } from '../employer/instruction-at-bank';
 import { PaymentsAlone } from '../employer/payments-alone';
 import { type Failing, restAsBefore, type Standing, statusesIn } from '../employer/standing';
-import { ExpectedRow, Judgement, judgePayments, rowsById } from '../pay-run/match';
+import { ExpectedRow, Judgement, judgePayments, rowsById, totalsOf } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
 import { Concluded, conclude, judgeTotals, judgeUnsubmitted } from './decision';
 import { knownPayments } from './known-payments';
@@ -275,10 +275,10 @@ export function shownUnclear({ unknown, failing }: Unclear): string {
 }
 
 function totalsIn({ planned }: Work, shown: BankInstruction | undefined): 'equal' | 'fewer' | 'different' {
-  return judgeTotals(
-    { count: planned.rowCount, totalMinor: planned.totalMinor },
-    { count: shown?.calculatedCount, totalMinor: shown?.calculatedTotalMinor },
-  );
+  return judgeTotals(totalsOf(planned), {
+    count: shown?.calculatedCount,
+    totalMinor: shown?.calculatedTotalMinor,
+  });
 }
 
 function isGone(error: unknown): boolean {

@@ -4,6 +4,7 @@ import type { BankInstruction } from '../bank/records';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
+import { readDelayMs } from '../config/read-delay';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, Fenced, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
@@ -108,7 +109,7 @@ export class Recovery {
       const ageMs = await ageOf(tx, attempt);
       // After it: whatever time passed since the read is not taken for age of the doubt that the read saw.
       const readAgoMs = performance.now() - begunMs;
-      if (instruction.status !== 'SUBMIT_INTENT') return this.nextReadMs(ageMs);
+      if (instruction.status !== 'SUBMIT_INTENT') return readDelayMs(this.config, ageMs);
       const before = await timesTurnedAway(tx, attempt);
       switch (this.after(attempt, { ...evidence, ageMs, readAgoMs, timesTurnedAway: before })) {
         case 'begin':
@@ -130,7 +131,7 @@ export class Recovery {
           return READ_AGAIN_MS;
         case 'park':
           await this.park(tx, work, instruction, attempt, before, evidence);
-          return this.nextReadMs(ageMs);
+          return readDelayMs(this.config, ageMs);
       }
     });
   }
@@ -211,12 +212,6 @@ export class Recovery {
       }),
     });
     wake(tx, 'RUN', tx.employerId, [work.run.id]);
-  }
-
-  private nextReadMs(ageMs: number): number {
-    const { FOLLOW_DELAYS_MS: delays, FOLLOW_STEP_MS: stepMs } = this.config;
-    const step = Math.min(Math.floor(ageMs / Math.max(stepMs, 1)), delays.length - 1);
-    return delays[step] ?? READ_AGAIN_MS;
   }
 }
 

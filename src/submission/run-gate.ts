@@ -208,7 +208,7 @@ export class RunGate {
     const charges = charge * BigInt(run.rowCount + reserved.payments);
     const lackingMinor = available === undefined ? 0n : needed + charges - available;
     const isCovered = available === undefined || lackingMinor <= 0n;
-    if (!isCovered && !(await isLetGoOn(tx, run, lackingMinor))) {
+    if (!isCovered && !(await isLetGoOnWithout(tx, run, lackingMinor))) {
       const coversAlone = available >= run.totalMinor + charge * BigInt(run.rowCount);
       if (coversAlone && (await awaitsHolds(tx, claim, reserved))) return false;
       const lack = available < needed ? NOT_COVERED : CHARGES_NOT_COVERED;
@@ -340,7 +340,11 @@ async function awaitsHolds(tx: EmployerTransaction, claim: Claim, { submitted }:
 }
 
 /** Whether two people let the run go on under this approval though it lacks so much: more they have not read of. */
-async function isLetGoOn(tx: EmployerTransaction, run: PayRun, lackingMinor: bigint): Promise<boolean> {
+async function isLetGoOnWithout(
+  tx: EmployerTransaction,
+  run: PayRun,
+  lackingMinor: bigint,
+): Promise<boolean> {
   const decided = await tx.query(
     `SELECT FROM attention a JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
      WHERE a.employer_id = $1 AND a.kind = 'LOW_BALANCE' AND a.subject_id = $2 AND d.action = 'GO_ON'

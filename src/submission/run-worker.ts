@@ -14,7 +14,7 @@ import {
   INSTRUCTION_UNSENT,
   InstructionStatus,
 } from '../domain/instruction';
-import { endOfRun, PayRunStatus } from '../domain/pay-run';
+import { endOf, PayRunStatus } from '../domain/pay-run';
 import { PAYMENT_UNPAID } from '../domain/payment';
 import { EmployerAccount } from '../employer/employer.entity';
 import { notReady } from '../employer/readiness';
@@ -184,7 +184,7 @@ export class RunWorker {
        FROM payment WHERE employer_id = $1 AND pay_run_id = $2`,
       [tx.employerId, run.id, PAYMENT_UNPAID],
     );
-    const to = endOfRun(count ?? { settled: 0, unpaid: 0 });
+    const to = endOf(count ?? { settled: 0, unpaid: 0 });
     if (to === 'FAILED') await forgetUpload(tx, run);
     await clearBuilding(tx, run.id, `the run ended ${to}`);
     await moveRun(tx, run, to, 'service');

@@ -9,7 +9,6 @@ import {
   NotFound,
   RateLimited,
   readOf,
-  sumIn,
 } from '../bank/errors';
 import { CONFIG, Config } from '../config/env';
 import { Database, type EmployerTransaction } from '../database/database';
@@ -25,7 +24,8 @@ import { Submitter } from './submitter';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { isUnitConfirmed } from '../employer/readiness';
 import { approvedVersion } from '../pay-run/approval';
-import { aboutInstruction, raiseUndecided } from '../pay-run/attention.store';
+import { raiseUndecided } from '../pay-run/attention.store';
+import { DRIFT_PAUSE_MS, tellOfDrift } from '../pay-run/drift';
 import type { PayRun } from '../pay-run/pay-run.entity';
 import { findRun } from '../pay-run/pay-run.store';
 import { accessRefused } from '../pay-run/refused-access';
@@ -53,9 +53,6 @@ const NOT_BUILT = `lease.subject_id NOT IN (${BEING_BUILT})`;
 
 /** Work that a switch stopped is looked at again after so long. */
 const STOPPED_PAUSE_MS = 5_000;
-
-/** A read that does not follow the interface is tried again after so long; a person is told meanwhile. */
-const DRIFT_PAUSE_MS = 30_000;
 
 /** However long the bank asks to wait, so soon it is seen what time alone decides; nothing is sent before it may be. */
 const LIMITED_PAUSE_MS = 15_000;
@@ -218,28 +215,14 @@ export class SubmissionService {
     return this.tellOf(claim, (tx) => reportTampering(tx, work.planned, work.instruction.id));
   }
 
-  private async drift(claim: Claim, { instruction, planned }: Work, error: BankClientError): Promise<WakeIn> {
-    await this.database.inEmployer(instruction.employerId, async (tx) => {
-      await fence(tx, claim);
-      await raiseUndecided(tx, {
-        kind: 'CONTRACT_DRIFT',
-        ...aboutInstruction(instruction, planned),
-        bankReference: readOf(error, instruction.bankInstructionId),
-        // With its status: once it was read well it has another, and a drift that comes back is asked about again.
-        happened: `${error.message}, read while the instruction was ${instruction.status}.`,
-        bankWords: sumIn(error),
-      });
-    });
-    return DRIFT_PAUSE_MS;
+  private drift(claim: Claim, { instruction, planned }: Work, error: BankClientError): Promise<WakeIn> {
+    return this.tellOf(claim, (tx) => tellOfDrift(tx, instruction, planned, error), DRIFT_PAUSE_MS);
   }
 
   /** What the run gate read. It closes once the gate is passed, or what is decided would hide a drift that comes back. */
-  private async driftBeforeSubmit(claim: Claim, error: BankClientError): Promise<WakeIn> {
-    const { employerId, subjectId } = claim;
-    await this.database.inEmployer(employerId, async (tx) => {
-      const run = await findRun(tx, subjectId);
-      await fence(tx, claim);
-      await raiseUndecided(tx, {
+  private driftBeforeSubmit(claim: Claim, error: BankClientError): Promise<WakeIn> {
+    const tell = async (tx: EmployerTransaction, run: PayRun) =>
+      raiseUndecided(tx, {
         kind: 'CONTRACT_DRIFT',
         subjectId: run.id,
         payRunId: run.id,
@@ -249,8 +232,7 @@ export class SubmissionService {
         payments: run.rowCount,
         amountMinor: run.totalMinor,
       });
-    });
-    return DRIFT_PAUSE_MS;
+    return this.tellOfRun(claim, tell, DRIFT_PAUSE_MS);
   }
 
   /** The account is what the run gate reads alone: whatever else may be gone it looks for elsewhere too. */
@@ -263,6 +245,11 @@ export class SubmissionService {
     return this.tellOfRun(claim, (tx, run) => raiseUnusable(tx, run, this.config));
   }
 
+  private park(claim: Claim, { run, instruction }: Work, why: string): Promise<WakeIn> {
+    const refused = `The bank refused our access: ${why}.`;
+    return this.tellOf(claim, (tx) => accessRefused(tx, run, instruction, refused));
+  }
+
   private parkRun(claim: Claim, why: string): Promise<WakeIn> {
     const refused = `The bank refused our access before the submit: ${why}.`;
     return this.tellOfRun(claim, (tx, run) => accessRefused(tx, run, undefined, refused));
@@ -272,25 +259,22 @@ export class SubmissionService {
   private tellOfRun(
     claim: Claim,
     tell: (tx: EmployerTransaction, run: PayRun) => Promise<void>,
+    pauseMs?: number,
   ): Promise<WakeIn> {
-    return this.tellOf(claim, async (tx) => tell(tx, await findRun(tx, claim.subjectId)));
+    return this.tellOf(claim, async (tx) => tell(tx, await findRun(tx, claim.subjectId)), pauseMs);
   }
 
   /** Tells people why what is claimed waits for them. */
-  private async tellOf(claim: Claim, tell: (tx: EmployerTransaction) => Promise<void>): Promise<WakeIn> {
+  private async tellOf(
+    claim: Claim,
+    tell: (tx: EmployerTransaction) => Promise<void>,
+    pauseMs = STOPPED_PAUSE_MS,
+  ): Promise<WakeIn> {
     await this.database.inEmployer(claim.employerId, async (tx) => {
       await fence(tx, claim);
       await tell(tx);
     });
-    return STOPPED_PAUSE_MS;
-  }
-
-  private async park(claim: Claim, work: Work, why: string): Promise<WakeIn> {
-    await this.database.inEmployer(claim.employerId, async (tx) => {
-      await fence(tx, claim);
-      await accessRefused(tx, work.run, work.instruction, `The bank refused our access: ${why}.`);
-    });
-    return STOPPED_PAUSE_MS;
+    return pauseMs;
   }
 }
 

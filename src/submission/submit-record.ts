@@ -6,7 +6,7 @@ import { wake } from '../database/leases';
 import { clear } from '../pay-run/attention.store';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { moveInstruction } from '../pay-run/instruction.store';
-import { judgeSubmitted } from '../pay-run/match';
+import { judgeSubmitted, totalsOf } from '../pay-run/match';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { groupsDiffer } from '../pay-run/stop';
 import { TURNED_AWAY } from './decision';
@@ -88,7 +88,7 @@ export async function recordExecuted(
   { evidence, at, readInMs = 0 }: { evidence: string; at: Date; readInMs?: number },
 ): Promise<void> {
   const { planned } = work;
-  const all = { count: planned.rowCount, totalMinor: planned.totalMinor };
+  const all = totalsOf(planned);
   const totals = judgeSubmitted(all, shown ?? {});
   const isEqual = totals.kind === 'equal';
   await finishAttempt(tx, instruction, 'EXECUTED', evidence);

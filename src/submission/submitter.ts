@@ -9,6 +9,7 @@ import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
 import { describeError } from '../config/describe-error';
 import { CONFIG, Config } from '../config/env';
+import { readDelayMs } from '../config/read-delay';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, wake } from '../database/leases';
 import { StepEnd } from '../database/lease-worker';
@@ -18,7 +19,7 @@ import { DatabaseIsBehind, recordRestore, RestoreGuard } from '../database/resto
 import { PersonalData } from '../database/personal-data';
 import { writeOutcome } from '../employer/bank-calls';
 import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
-import { NOTHING_TO_ASK, WHICH_IS_WHICH, WHY_ENDED } from '../pay-run/attention-words';
+import { NOTHING_TO_ASK } from '../pay-run/attention-words';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { keepMoved } from '../pay-run/moved-instruction';
@@ -35,7 +36,7 @@ import { Allowed, LOOK_AGAIN_MS, Looked, SubmitLooks } from './submit-looks';
 import { finishAttempt, recordExecuted, refusesOurAccess, sentAgain, timesTurnedAway } from './submit-record';
 import { RowsChanged } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
-import { IS_GONE, Verifier } from './verifier';
+import { Verifier } from './verifier';
 import { UNREMEMBERED, waitingAfter } from './waits-for';
 import {
   assertAccountOpen,
@@ -131,13 +132,10 @@ export class Submitter {
       case 'moved':
         return this.cutOff.moved(claim, work, reading.bankStatus);
       case 'dead':
-        return this.abandonment.rebuild(claim, work, `the bank ended it (${reading.bankStatus})`, WHY_ENDED);
       case 'gone':
-        return this.abandonment.rebuild(claim, work, IS_GONE, WHY_ENDED);
       case 'unidentified':
-        return this.abandonment.rebuild(claim, work, reading.why, WHICH_IS_WHICH);
       case 'different':
-        return this.abandonment.differs(claim, work, reading);
+        return this.abandonment.endAsRead(claim, work, reading);
     }
   }
 
@@ -279,7 +277,7 @@ export class Submitter {
         await recordExecuted(tx, work, instruction, outcome.kind === 'yes' ? outcome.value : undefined, {
           evidence: 'the answer',
           at: this.clock.now(),
-          readInMs: this.config.FOLLOW_DELAYS_MS[0],
+          readInMs: readDelayMs(this.config, 0),
         });
         return 'never';
       case 'unsent':
@@ -304,7 +302,7 @@ export class Submitter {
           bankWords: saidIn(outcome),
         });
         wake(tx, 'RUN', tx.employerId, [work.run.id]);
-        return this.config.FOLLOW_DELAYS_MS[0] ?? READ_AGAIN_MS;
+        return readDelayMs(this.config, 0);
       }
       case 'rejected-unexecuted':
         await finishAttempt(tx, instruction, 'IN_DOUBT', TURNED_AWAY + why);

@@ -7,14 +7,7 @@ import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, isThere, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { aboutInstruction, clear, clearAttempt, raiseUndecided } from '../pay-run/attention.store';
-import {
-  ATTENTION_WORDS,
-  BEFORE_SUBMIT,
-  UNSENT_OR_NOT,
-  WAS_IT_SUBMITTED,
-  WHICH_IS_WHICH,
-  WHY_ENDED,
-} from '../pay-run/attention-words';
+import { ATTENTION_WORDS, BEFORE_SUBMIT, UNSENT_OR_NOT, WAS_IT_SUBMITTED } from '../pay-run/attention-words';
 import { isEndedBeforeSubmit } from '../domain/bank-status';
 import { textOfFirstFew } from '../domain/first-few';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
@@ -35,9 +28,6 @@ const READ_AGAIN_MS = 1_000;
 
 /** Pause between reads of what moved without a submit of ours: people decide it, a read only tells what becomes of it. */
 const MOVED_PAUSE_MS = 60_000;
-
-/** Why an instruction is built again that the bank does not show, later than a read may be old. */
-export const IS_GONE = 'the bank ended it (not found)';
 
 const UNANSWERED = 'an add without an answer was not seen within the lag bound';
 const ANSWERED_ODDLY = 'an add was not answered as it must be, and not seen within the lag bound';
@@ -79,16 +69,13 @@ export class Verifier {
         return this.wait(claim, work, reading);
       case 'moved':
         return this.breach(claim, work, reading.bankStatus);
-      case 'dead':
-        return this.abandonment.rebuild(claim, work, `the bank ended it (${reading.bankStatus})`, WHY_ENDED);
       case 'gone':
         // Until then a read may be older than the instruction.
-        if (lagLeftMs > 0) return Math.ceil(lagLeftMs);
-        return this.abandonment.rebuild(claim, work, IS_GONE, WHY_ENDED);
+        return lagLeftMs > 0 ? Math.ceil(lagLeftMs) : this.abandonment.endAsRead(claim, work, reading);
+      case 'dead':
       case 'unidentified':
-        return this.abandonment.rebuild(claim, work, reading.why, WHICH_IS_WHICH);
       case 'different':
-        return this.abandonment.differs(claim, work, reading);
+        return this.abandonment.endAsRead(claim, work, reading);
     }
   }
 

@@ -1,13 +1,15 @@
 import { knownIds } from '../bank/payment-ids';
 import type { Config } from '../config/env';
-import { findById, readById } from '../database/by-id';
+import { readById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
 import { Claim, fence, Fenced, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
+import { DomainError } from '../domain/errors';
 import { EmployerAccount } from '../employer/employer.entity';
 import type { StoredFields } from '../pay-run/approved-fields';
-import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
-import { lockInstruction, planOf } from '../pay-run/instruction.store';
+import type { Attention } from '../pay-run/attention.entity';
+import { Instruction } from '../pay-run/instruction.entity';
+import { instructionOfRun, type InstructionOfRun, lockInstruction } from '../pay-run/instruction.store';
 import { messageIdOf } from '../pay-run/message-id';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { raiseNotReady } from '../pay-run/waits-for-account';
@@ -15,13 +17,8 @@ import { instructionHash, rowHash } from '../pay-run/run-hash';
 import type { AddOutcome } from '../pay-run/instruction.entity';
 import type { ExpectedRow } from '../pay-run/match';
 
-/** An instruction with what surrounds it, read in one transaction. */
-export interface Work {
-  instruction: Instruction;
-  run: PayRun;
-  planned: PlannedInstruction;
-  account: EmployerAccount;
-}
+/** An instruction that is worked on. */
+export type Work = InstructionOfRun;
 
 /** Why work on an instruction may not go on now. */
 export type Obstacle = 'RESTORED' | 'ENDED' | 'STOPPED' | 'NOT_ITS_TURN' | 'ACCOUNT';
@@ -33,16 +30,17 @@ export class Halted extends Error {
   }
 }
 
-/** Reads an instruction with its run, plan and account; locks nothing. */
-export async function loadWork(tx: EmployerTransaction, instructionId: string): Promise<Work | undefined> {
-  const instruction = await findById(tx, Instruction, instructionId);
-  if (!instruction) return undefined;
-  const [run, planned] = await Promise.all([
-    readById(tx, PayRun, instruction.payRunId),
-    planOf(tx, instruction),
-  ]);
-  const account = await readById(tx, EmployerAccount, run.accountId);
-  return { instruction, run, planned, account };
+/** Reads an instruction with what surrounds it; locks nothing. */
+export const loadWork = instructionOfRun;
+
+/** As `loadWork`, of what people are asked about. @throws DomainError INSTRUCTION_NOT_FOUND */
+export async function requireWork(
+  tx: EmployerTransaction,
+  { instructionId }: Pick<Attention, 'instructionId'>,
+): Promise<Work> {
+  const work = await loadWork(tx, instructionId ?? '');
+  if (!work) throw new DomainError('INSTRUCTION_NOT_FOUND', 'There is no such instruction.');
+  return work;
 }
 
 /** A run as the database holds it now, and what stands in its way. */

@@ -192,7 +192,7 @@ describe('the gateway', () => {
     ['2026-11-05T00:00:00+01:00', '2026-11-05', undefined],
   ])('reads a settlement date written as "%s", and loses no status for it', async (written, read, alone) => {
     answering({ ...PAYMENT_BODY, paymentTransactionDateInformation: { settlementDate: written } });
-    const shown = { status: 'INITIATED', settlementDate: read, settlementDay: alone };
+    const shown = { status: 'INITIATED', settlementDate: read, bareSettlementDate: alone };
     expect(await gateway.getPayment(['901'])).toMatchObject(shown);
   });
 

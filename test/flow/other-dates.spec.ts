@@ -38,7 +38,7 @@ const settled = async () => {
 
 describe('a run whose bank shows, after the submit, another date than was approved', () => {
   it('is told once of where its payments settled earlier, whether or not the instruction shows a date', async () => {
-    showsPayments(() => ({ settlementDate: daysOff(-4), settlementDay: daysOff(-4) }));
+    showsPayments(() => ({ settlementDate: daysOff(-4), bareSettlementDate: daysOff(-4) }));
     const id = await settled();
     const path = await payroll.askedAbout(id, 'DATE_DIFFERS', 5_000);
     expect(await told()).toEqual([
@@ -71,7 +71,7 @@ describe('a run whose bank shows, after the submit, another date than was approv
 
   it('is not told of a date moved on by a few days, nor of one with a time, which may be of another time zone', async () => {
     showsInstructions(readsOfBank(), () => ({ executionDate: daysOff(3) }));
-    showsPayments(() => ({ settlementDate: daysOff(-1), settlementDay: undefined }));
+    showsPayments(() => ({ settlementDate: daysOff(-1), bareSettlementDate: undefined }));
     await settled();
     expect(await told()).toEqual([]);
   });

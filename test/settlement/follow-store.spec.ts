@@ -4,13 +4,9 @@ import { clear } from '../../src/pay-run/attention.store';
 import { Attention } from '../../src/pay-run/attention.entity';
 import { Instruction } from '../../src/pay-run/instruction.entity';
 import { resumeAfter } from '../../src/pay-run/stop';
+import { contradictedForMs } from '../../src/settlement/contradiction';
 import { FollowedPayment, progressOf } from '../../src/settlement/follow-plan';
-import {
-  contradictedForMs,
-  recordAfterEnd,
-  recordBehind,
-  recordProgress,
-} from '../../src/settlement/follow.store';
+import { recordAfterEnd, recordBehind, recordProgress } from '../../src/settlement/follow.store';
 import { APPROVER, idsOf, PREPARER } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
 import { connected, execute, isWaitedFor, select } from '../support/database';
