@@ -2,10 +2,11 @@ import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { words } from '../database/words';
 import { BANK_LADDER, NOT_PROCESSABLE, TERMINAL_RANK } from '../domain/bank-status';
-import { INSTRUCTION_INITIAL, InstructionStatus } from '../domain/instruction';
+import { INSTRUCTION_INITIAL, INSTRUCTION_PARKED, InstructionStatus } from '../domain/instruction';
 import { PAY_RUN_INITIAL, PayRunStatus } from '../domain/pay-run';
 import { PaymentStatus } from '../domain/payment';
-import { MAY_HOLD } from '../pay-run/attention.store';
+import { aboutInstruction, MAY_HOLD, raise } from '../pay-run/attention.store';
+import { lockInstruction, planOf } from '../pay-run/instruction.store';
 import { Finding, inSql, Invariant } from './invariant';
 import { CALLS_KEPT } from './money-invariants';
 
@@ -32,6 +33,8 @@ const WORKING: readonly PayRunStatus[] = [
 const BUILT: readonly InstructionStatus[] = ['PLANNED', 'BUILDING'];
 /** Those in which the bank is read, whoever is asked and whatever is stopped. */
 const READ: readonly InstructionStatus[] = ['SUBMIT_INTENT', 'SUBMIT_REFUSED', 'SUBMIT_UNKNOWN', 'SUBMITTED'];
+/** Those of a parked submit; what people are asked about one is named as its state. */
+const PARKED = words(INSTRUCTION_PARKED);
 const ENDED_BY_BANK: readonly PaymentStatus[] = ['SETTLED', 'FAILED', 'REJECTED', 'CANCELLED'];
 
 /** The states the live instructions of a run may be in, by the state of the run. */
@@ -281,9 +284,9 @@ export const RECORD_INVARIANTS: readonly Invariant[] = [
     {
       name: 'never-stuck',
       sentence:
-        'What is being worked on is due some time, stopped, or waits for people who were told; what was sent is due some time.',
+        'What is being worked on is due some time, stopped, or waits for people who were told; what was sent is due some time, and people are asked about each submit that is parked.',
       scope: 'internal',
-      mend: wakeSent,
+      mend: goOn,
     },
     `WITH due AS (
        SELECT subject_id FROM lease
@@ -304,19 +307,42 @@ export const RECORD_INVARIANTS: readonly Invariant[] = [
        WHERE i.status IN (${words(BUILT)}) OR i.status = 'VERIFIED' AND r.status = 'SUBMITTING')
      SELECT pay_run_id, id, 1 FROM work WHERE id NOT IN (SELECT subject_id FROM due)
      UNION ALL
+     SELECT pay_run_id, id, 1 FROM ins WHERE status IN (${PARKED}) AND NOT EXISTS (SELECT FROM attention a
+       WHERE a.employer_id = $1 AND a.kind IN (${PARKED}) AND a.subject_id = ins.id AND a.resolved_at IS NULL)
+     UNION ALL
      SELECT r.id, NULL::uuid, 1 FROM waiting r
      WHERE r.id NOT IN (SELECT subject_id FROM due) AND r.id NOT IN (SELECT pay_run_id FROM work)`,
   ),
 ];
 
-/** No decision of people makes what was sent due, and to read it is always safe. */
-async function wakeSent(tx: EmployerTransaction, broken: readonly Finding[]): Promise<void> {
+/**
+ * No decision of people makes what was sent due, and to read it is always safe. Nor can they decide about a parked submit
+ * of which they are not asked.
+ */
+async function goOn(tx: EmployerTransaction, broken: readonly Finding[]): Promise<void> {
   const sent = await tx.query<{ id: string; status: InstructionStatus }>(
-    `SELECT id, status FROM instruction WHERE employer_id = $1 AND id = ANY ($2) AND status IN (${words(READ)})`,
+    `SELECT id, status FROM instruction WHERE employer_id = $1 AND id = ANY ($2) AND status IN (${words(READ)})
+     ORDER BY id`,
     [tx.employerId, broken.map(({ subjectId }) => subjectId)],
   );
-  for (const { id, status } of sent)
+  for (const { id, status } of sent) {
     wake(tx, status === 'SUBMITTED' ? 'FOLLOW' : 'INSTRUCTION', tx.employerId, [id]);
+    if (INSTRUCTION_PARKED.includes(status)) await askOfParked(tx, id);
+  }
+}
+
+/** Asks about a submit that is parked still, unless people are asked about it. */
+async function askOfParked(tx: EmployerTransaction, id: string): Promise<void> {
+  const instruction = await lockInstruction(tx, id);
+  const { status: kind } = instruction;
+  if (kind !== 'SUBMIT_UNKNOWN' && kind !== 'SUBMIT_REFUSED') return;
+  await raise(tx, {
+    kind,
+    ...aboutInstruction(instruction, await planOf(tx, instruction)),
+    happened:
+      'The question about its submit was closed, though neither the bank nor two people have said what became of it.',
+    certain: 'Nothing more is sent for it. No other instruction pays these people.',
+  });
 }
 
 function ladder(): string {

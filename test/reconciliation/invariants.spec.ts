@@ -392,6 +392,14 @@ const CORRUPTIONS: Record<string, Corruption[]> = {
       told: ['never-stuck'],
     },
     {
+      what: 'a parked submit of which the question was closed by hand',
+      run: 'unknown',
+      sql: ({ unknown }) => [
+        `UPDATE attention SET resolved_at = now(), resolution = 'seen' WHERE pay_run_id = '${unknown}'`,
+      ],
+      told: ['never-stuck'],
+    },
+    {
       what: 'a parked submit that people were told of and nobody reads',
       run: 'unknown',
       sql: ({ unknown }) => [`DELETE FROM lease WHERE subject_id IN ${instructions(unknown)}`],

@@ -134,6 +134,23 @@ describe('what the standing reconciler tells beside what lasts', () => {
     expect(lasting).toEqual([]);
   });
 
+  it('is no parked submit of which the question was closed, since people are asked about it again', async () => {
+    const { unknown } = runs;
+    await copy.tamper(
+      `UPDATE attention SET resolved_at = now(), resolution = 'seen' WHERE pay_run_id = '${unknown}'`,
+    );
+    expect([await told('never-stuck'), await told('never-stuck')]).toEqual([1, 0]);
+    const open = await select<{ kind: string }>(
+      copy.store.superuserUrl,
+      `SELECT kind, subject_id = ${firstOf(unknown)} AS "isOfIt", payments, amount_minor > 0 AS "hasSum", ask_bank LIKE '%customer instruction ' ||
+         (SELECT bank_instruction_id FROM instruction WHERE id = ${firstOf(unknown)}) || '%' AS "namesIt"
+       FROM attention WHERE resolved_at IS NULL AND kind <> 'INVARIANT_BREACH' AND pay_run_id = '${unknown}'`,
+    );
+    expect(open).toEqual([
+      { kind: 'SUBMIT_UNKNOWN', isOfIt: true, payments: 3, hasSum: true, namesIt: true },
+    ]);
+  });
+
   it('is a row that was changed, made right and changed again', async () => {
     const change = (iban: string) =>
       `UPDATE payment SET iban_sealed = ${iban} WHERE pay_run_id = '${runs.settled}' AND row_no = 2`;
