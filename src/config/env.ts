@@ -138,7 +138,7 @@ const SETTINGS = {
   BANK_PATIENCE_MS: durationMs
     .default(600_000)
     .describe(
-      'How long a due run may not get on before people are told (DUE_BUT_WAITING), and a read may fail before it counts as failing for good.',
+      'How long a due run (DUE_BUT_WAITING), or what was submitted from its cut-off on, may not get on before people are told, and a read may fail before it counts as failing for good.',
     ),
   LEASE_MS: patienceMs.default(30_000).describe('Length of a work lease.'),
   TICK_MS: atMostADayMs.min(10).default(1_000).describe('How often the service looks for work.'),
