@@ -120,7 +120,9 @@ const SETTINGS = {
     .describe('Adds to the bank under way at once in one process.'),
   BANK_WEBHOOK_SECRETS: list
     .default([])
-    .describe('Signing secrets, comma separated; two are valid while one is replaced.'),
+    .describe(
+      'Signing secrets, comma separated, so that none may hold a comma; two are valid while one is replaced.',
+    ),
   BANK_WEBHOOK_FORM: z
     .enum(['raw', 'reserialised'])
     .default('raw')
