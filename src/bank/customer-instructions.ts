@@ -103,11 +103,11 @@ export class CustomerInstructions {
   listPaymentTransactions(
     instructionId: string,
     onEnd?: (size: ListSize) => void,
-    total?: () => Promise<number | undefined>,
+    isAll?: (seen: number) => Promise<boolean>,
   ): AsyncIterable<PaymentTransaction> {
     const path = PATHS.instructionPaymentTransactions(segment(instructionId));
     const list = listAt(this.session, path, paymentTransactionList);
-    return eachItem({ ...list, idOf: idOfPayment, habits: this.habits, onEnd, total });
+    return eachItem({ ...list, idOf: idOfPayment, habits: this.habits, onEnd, isAll });
   }
 
   /** Changes an instruction before its submission. Body and scope not shown (Paths exposed only as links). */

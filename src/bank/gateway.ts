@@ -136,9 +136,9 @@ export class BankGateway {
   async *listInstructionPayments(
     bankInstructionId: string,
     onEnd?: (size: ListSize) => void,
-    total?: () => Promise<number | undefined>,
+    isAll?: (seen: number) => Promise<boolean>,
   ): AsyncGenerator<BankPayment, void, undefined> {
-    const records = this.client.customerInstructions.listPaymentTransactions(bankInstructionId, onEnd, total);
+    const records = this.client.customerInstructions.listPaymentTransactions(bankInstructionId, onEnd, isAll);
     for await (const record of records) yield paymentOf(record, this.client.amounts);
   }
 

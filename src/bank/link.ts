@@ -1,5 +1,5 @@
 /** Ids are short; more is not an id. */
-const MAX_ID = 128;
+export const MAX_ID = 128;
 
 /** What addresses are read as a step in the path, also where its dots are escaped. */
 const DOTS: ReadonlySet<string> = new Set(['.', '..']);

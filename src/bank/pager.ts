@@ -55,8 +55,8 @@ export interface PagerOptions<T> {
   onEnd?: (size: ListSize) => void;
   /** Whether the document shows that it takes `page` and `pageSize`; another list may refuse them. */
   pagingIsShown?: boolean;
-  /** How many items there are by another read; asked where the list repeats a full page and so may hold more. */
-  total?: () => Promise<number | undefined>;
+  /** Whether so many items are all by another read; asked where the list repeats a full page and so may hold more. */
+  isAll?: (seen: number) => Promise<boolean>;
 }
 
 /** The most this family of banks hands out at once; a smaller answer is learned. */
@@ -394,7 +394,7 @@ class ListWalk<T> {
 
   private async endRepeated(answer: ListPage<T>): Promise<void> {
     const more = (answer.count ?? 0) > this.seen.size;
-    if (more || (this.firstPageFull && (await this.options.total?.()) !== this.seen.size)) {
+    if (more || (this.firstPageFull && !(await this.options.isAll?.(this.seen.size)))) {
       // A larger page than was remembered may hold everything the next time.
       this.learn({ pageSize: undefined });
       throw new ListUnreadable('repeats');

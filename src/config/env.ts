@@ -120,7 +120,9 @@ const SETTINGS = {
     .describe('Adds to the bank under way at once in one process.'),
   BANK_WEBHOOK_SECRETS: list
     .default([])
-    .describe('Signing secrets, comma separated; two are valid while one is replaced.'),
+    .describe(
+      'Signing secrets, comma separated, so that none may hold a comma; two are valid while one is replaced.',
+    ),
   BANK_WEBHOOK_FORM: z
     .enum(['raw', 'reserialised'])
     .default('raw')
@@ -138,7 +140,7 @@ const SETTINGS = {
   BANK_PATIENCE_MS: durationMs
     .default(600_000)
     .describe(
-      'How long a due run may not get on before people are told (DUE_BUT_WAITING), and a read may fail before it counts as failing for good.',
+      'How long a due run (DUE_BUT_WAITING), or what was submitted from its cut-off on, may not get on before people are told, and a read may fail before it counts as failing for good.',
     ),
   LEASE_MS: patienceMs.default(30_000).describe('Length of a work lease.'),
   TICK_MS: atMostADayMs.min(10).default(1_000).describe('How often the service looks for work.'),

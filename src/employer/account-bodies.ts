@@ -1,6 +1,6 @@
 import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
-import { isPathId } from '../bank/link';
+import { isPathId, MAX_ID } from '../bank/link';
 import { checkName } from '../domain/latin';
 import { MAX_NAME } from '../domain/pay-file';
 import { accountBody, AccountItem } from './account-view';
@@ -8,7 +8,7 @@ import { Findings } from './onboarding';
 import { HookState } from './hook.service';
 
 /** Ids of the bank are opaque; they only have to fit into an address. */
-export const bankId = z.string().trim().min(1).max(100).refine(isPathId, 'must not be . or ..');
+export const bankId = z.string().trim().min(1).max(MAX_ID).refine(isPathId, 'must not be . or ..');
 
 /** Sent with every instruction, so it must hold what every SEPA bank takes; nothing is converted silently. */
 export const debtorName = z

@@ -10,7 +10,7 @@ import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { Database } from '../database/database';
 import { newId } from '../database/new-id';
-import { localDate, nextBankingDay } from '../domain/business-day';
+import { addBankingDays, localDate } from '../domain/business-day';
 import { showId } from '../http/prefixed-id';
 import { BANK_READS } from './account-view';
 import { findAccount, isFollowed, keepProbedStatus } from './account.store';
@@ -54,6 +54,11 @@ type Asked<T> =
 
 /** How an instruction is checked before its submit: ready is who allows them, or is known not to. */
 const OF_INSTRUCTION = ['INSTRUCTION', 'INSTRUCTION_PAYMENTS'] as const satisfies readonly BankRead[];
+
+/** What the empty instruction announces: a cent, tomorrow. */
+const LEAST = { totalMinor: 1n, bankingDays: 1 };
+/** 1,000.00, far ahead: a bank may refuse a cent, or tomorrow, that takes a payroll (Limits: amount bounds not shown). */
+const AS_PAYROLL = { totalMinor: 100_000n, bankingDays: 10 };
 
 /** Lists of payments: one of them is enough for a submit to be checked beforehand. */
 const LISTS = ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'] as const satisfies readonly BankRead[];
@@ -114,12 +119,10 @@ export class Onboarding {
   }
 
   private async readsOfInstruction(account: EmployerAccount): Promise<OfInstruction> {
-    const now = this.clock.now();
-    const probeId = newId(now.getTime());
-    const today = localDate(now, this.config.BANK_TIME_ZONE);
-    const date = nextBankingDay(today, new Set(this.config.BANK_CLOSED_DAYS));
-    const initiated = await this.calls.initiate(account, probeId, date);
-    if (!('id' in initiated)) {
+    let { probeId, initiated } = await this.initiate(account, LEAST);
+    if ('why' in initiated && initiated.isRefused)
+      ({ probeId, initiated } = await this.initiate(account, AS_PAYROLL));
+    if ('why' in initiated) {
       const findings = { INSTRUCTION: 'unknown', INSTRUCTION_PAYMENTS: 'unknown' } as const;
       return { findings, notInitiated: initiated.why };
     }
@@ -138,6 +141,15 @@ export class Onboarding {
       },
       notInitiated: null,
     };
+  }
+
+  private async initiate(account: EmployerAccount, { totalMinor, bankingDays }: typeof LEAST) {
+    const now = this.clock.now();
+    const probeId = newId(now.getTime());
+    const today = localDate(now, this.config.BANK_TIME_ZONE);
+    const executionDate = addBankingDays(today, bankingDays, new Set(this.config.BANK_CLOSED_DAYS));
+    const initiated = await this.calls.initiate(account, { probeId, totalMinor, executionDate });
+    return { probeId, initiated };
   }
 
   /** Nothing is in it; how the list answers is what counts. */

@@ -65,8 +65,10 @@ export class PaymentLists {
     count: Count,
   ): Promise<BankPayment[]> {
     const sizes: ListSize[] = [];
+    const onEnd = (size: ListSize) => sizes.push(size);
+    const isAll = async (seen: number) => isAllOf(seen, await count(), bankIds.length);
     const found = await this.faults.counting(listOf(bankInstructionId), () =>
-      collect(this.gateway.listInstructionPayments(bankInstructionId, (size) => sizes.push(size), count)),
+      collect(this.gateway.listInstructionPayments(bankInstructionId, onEnd, isAll)),
     );
     await this.remember('INSTRUCTION_PAYMENTS', sizes);
     const known = knownTo(bankIds);
@@ -115,6 +117,14 @@ export class PaymentLists {
       this.told.set(list, { what: told, atMs: this.clock.now().getTime() });
     }
   }
+}
+
+/**
+ * Whether the payments that were seen are all. A count of fewer leaves some out, such as what failed, and so may of what was
+ * not seen: then all are seen only where these are as many as ours.
+ */
+function isAllOf(seen: number, counted: number | undefined, ours: number): boolean {
+  return counted === seen || (counted !== undefined && counted < seen && ours <= seen);
 }
 
 /** By which name faults of an instruction's own list are counted. */

@@ -7,10 +7,18 @@ import { IsoDate } from '../domain/business-day';
 import { BankCalls, wordsOf } from './bank-calls';
 import { EmployerAccount } from './employer.entity';
 
-const ONE_CENT = 1n;
+/** What an empty instruction announces. */
+interface Announced {
+  probeId: string;
+  totalMinor: bigint;
+  executionDate: IsoDate;
+}
+
+/** Its id at the bank, or what came of it when none is known to exist: `isRefused` where the bank does not take it as it is. */
+type Initiated = { id: string } | { why: string | null; isRefused: boolean };
 
 /**
- * The one thing a probe leaves at the bank: an instruction that announces a cent and is never filled nor submitted.
+ * The one thing a probe leaves at the bank: an instruction that announces a payment and is never filled nor submitted.
  * An instruction that was never submitted never moves money. Its calls have intents like every other one's.
  */
 @Injectable()
@@ -22,16 +30,15 @@ export class ProbeCalls {
     private readonly calls: BankCalls,
   ) {}
 
-  /** Initiates the empty instruction. @returns its id at the bank, or what came of it when none is known to exist. */
+  /** Initiates the empty instruction. */
   async initiate(
     account: EmployerAccount,
-    probeId: string,
-    executionDate: IsoDate,
-  ): Promise<{ id: string } | { why: string | null }> {
+    { probeId, totalMinor, executionDate }: Announced,
+  ): Promise<Initiated> {
     const { path, body } = this.gateway.prepareInitiate({
       reference: `PB${probeId.replaceAll('-', '')}`,
       count: 1,
-      totalMinor: ONE_CENT,
+      totalMinor,
       currency: account.currency,
       executionDate,
       debtor: {
@@ -47,7 +54,9 @@ export class ProbeCalls {
     const outcome = await this.calls.recorded(call, () =>
       this.client.customerInstructions.initiateBytes(body),
     );
-    return outcome.kind === 'yes' ? { id: outcome.value.id } : { why: wordsOf(outcome) };
+    if (outcome.kind === 'yes') return { id: outcome.value.id };
+    const isRefused = outcome.kind === 'no' && outcome.reason === 'invalid';
+    return { why: wordsOf(outcome), isRefused };
   }
 
   /** Tidies up; whether it succeeds changes nothing. */

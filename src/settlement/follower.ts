@@ -24,7 +24,6 @@ import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { contradictions, rowsById, shownFields } from '../pay-run/match';
 import { tellOfReturned } from '../pay-run/made-again';
 import { namesOf } from '../pay-run/message-id';
-import type { PayRun } from '../pay-run/pay-run.entity';
 import { instructionsReplacedIn } from '../pay-run/replaced.store';
 import {
   tellOfDifference,
@@ -247,7 +246,7 @@ export class Follower {
     const late = this.lateness.of(followed.run, instruction);
     await tellOfStatuses(tx, instruction, payments, { ...late, unread: why });
     // What people have ended is closed though nothing of it can be read.
-    const closed = await this.close(tx, followed, instruction, payments, ` ${why}`);
+    const closed = await this.close(tx, followed, instruction, payments, { ...late, why: ` ${why}` });
     const { account, planned } = followed;
     if (closed && instruction.totalsCheckedAt === null && !account.reads.includes('INSTRUCTION_PAYMENTS'))
       await tellOfUnseenTotals(tx, instruction, planned);
@@ -287,7 +286,8 @@ export class Follower {
     const { seen, cameBack, shown, gone, isSecond, begunAt } = read;
     const instruction = await this.recordStatus(tx, claim, followed, shown);
     const before = await followedPayments(tx, this.personal, instruction);
-    const isDone = this.isDone(followed.run, instruction, before, seen);
+    const late = this.lateness.of(followed.run, instruction, shown?.executionDate);
+    const isDone = late.shouldHaveMoved || this.hasEndedBut(instruction, before, seen);
     // After what is stored was read: how long ago that was is then not taken for more than it is.
     const maxAgeMs = this.config.BANK_LAG_BOUND_MS + (performance.now() - begunAt);
     const held = await this.hold(tx, instruction, before, seen, { isDone, maxAgeMs });
@@ -299,7 +299,6 @@ export class Follower {
     if (held.strangers.length > 0) await tellOfForeign(tx, instruction, held.strangers);
     await this.totals.check(tx, followed.planned, instruction, shown);
     const payments = advanced(before, progress);
-    const late = this.lateness.of(followed.run, instruction);
     // Also of what is gone: only by this question can people say that it was paid.
     await tellOfStatuses(tx, instruction, payments, late);
     await tellOfShownAfterEnd(tx, instruction, before, payments);
@@ -315,20 +314,18 @@ export class Follower {
     if (instruction.status !== 'SUBMITTED') return { unshown, hadEnded: true };
     const isShown = shown !== undefined || seen.length > 0;
     if (late.overdue) await tellOfGone(tx, instruction, payments, { gone, shown: isShown });
-    const closed = await this.close(tx, followed, instruction, payments, '');
+    const closed = await this.close(tx, followed, instruction, payments, { ...late, why: '' });
     if (closed && isUnseen(followed, instruction, read, false))
       await tellOfUnseenTotals(tx, instruction, followed.planned);
     return { unshown, hadEnded: false };
   }
 
-  /** Whether the bank executes nothing more of an instruction, but by an exception: its day is over, or all else ended. */
-  private isDone(
-    run: PayRun,
+  /** Whether the bank executes nothing more of an instruction before its day is over, but by an exception: all else ended. */
+  private hasEndedBut(
     instruction: Instruction,
     payments: readonly FollowedPayment[],
     seen: readonly BankPayment[],
   ): boolean {
-    if (this.lateness.shouldHaveMoved(run, instruction)) return true;
     const isOpen = instruction.status === 'SUBMITTED';
     return isOpen && this.lateness.isOld(instruction) && isDoneButLeft(payments, seen);
   }
@@ -388,10 +385,10 @@ export class Follower {
     followed: Followed,
     instruction: Instruction,
     payments: readonly FollowedPayment[],
-    why: string,
+    { overdue, why }: { overdue: boolean; why: string },
   ): Promise<boolean> {
     if (payments.some(({ status }) => !isPaymentFinal(status))) {
-      if (this.lateness.isOverdue(followed.run)) await tellOfUnseen(tx, instruction, payments, why);
+      if (overdue) await tellOfUnseen(tx, instruction, payments, why);
       return false;
     }
     const settled = payments.filter(({ status }) => status === 'SETTLED').length;

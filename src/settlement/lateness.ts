@@ -2,8 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
-import { isOverdue, localDate } from '../domain/business-day';
+import { isOverdue, type IsoDate, localDate } from '../domain/business-day';
 import { sendingCloses } from '../domain/send-window';
+import { isOtherDate } from '../domain/shown-date';
 import type { Instruction } from '../pay-run/instruction.entity';
 import type { PayRun } from '../pay-run/pay-run.entity';
 
@@ -15,8 +16,17 @@ export class Lateness {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  of(run: PayRun, instruction: Instruction): { shouldHaveMoved: boolean; overdue: boolean } {
-    return { shouldHaveMoved: this.shouldHaveMoved(run, instruction), overdue: this.isOverdue(run) };
+  /** @param shownDate the execution date that the bank shows, to which it may have moved the approved one on */
+  of(
+    { executionDate: approved }: Pick<PayRun, 'executionDate'>,
+    instruction: Pick<Instruction, 'status' | 'submittedAt'>,
+    shownDate = approved,
+  ): { shouldHaveMoved: boolean; overdue: boolean } {
+    const executionDate = isOtherDate(shownDate, approved) ? approved : shownDate;
+    return {
+      shouldHaveMoved: this.shouldHaveMoved(executionDate, instruction),
+      overdue: this.isOverdue({ executionDate }),
+    };
   }
 
   /** Whether it was submitted so long ago that the bank shows it, and has begun to work on it. */
@@ -25,10 +35,13 @@ export class Lateness {
     return nowMs - (submittedAt?.getTime() ?? nowMs) >= this.config.SUBMIT_DOUBT_MS;
   }
 
-  /** Past the cut-off of the execution date, unless it was submitted so late that the bank may still be at it. */
-  shouldHaveMoved({ executionDate }: Pick<PayRun, 'executionDate'>, instruction: Instruction): boolean {
+  /** So long past the cut-off of the date, and its submit, that the bank has begun what it collects until then. */
+  private shouldHaveMoved(
+    executionDate: IsoDate,
+    instruction: Pick<Instruction, 'status' | 'submittedAt'>,
+  ): boolean {
     const cutOffMs = sendingCloses(executionDate, bankHours(this.config)).getTime();
-    const isPast = this.clock.now().getTime() >= cutOffMs;
+    const isPast = this.clock.now().getTime() >= cutOffMs + this.config.BANK_PATIENCE_MS;
     return instruction.status === 'SUBMITTED' && isPast && this.isOld(instruction);
   }
 

@@ -459,16 +459,16 @@ describe('reading a list', () => {
   });
 
   it.each([
-    ['as many as were seen', 20, 20],
-    ['more than were seen', 21, undefined],
+    ['that these are all', true, 20],
+    ['that there are more', false, undefined],
   ])(
     'takes a full page that repeats for all there is where another read tells %s',
-    async (_how, total, read) => {
+    async (_how, isAll, read) => {
       const stuck = new FakeList({ ...USUAL, total: 20, cap: 20, limit: 'absent' });
       const fetch = (): Promise<ListPage<Item>> => stuck.fetch({ page: 0, pageSize: 100 });
       const walk = async (): Promise<number> => {
         const ids = new Set<string>();
-        for await (const item of eachItem({ fetch, idOf: (one) => one.id, total: async () => total }))
+        for await (const item of eachItem({ fetch, idOf: (one) => one.id, isAll: async () => isAll }))
           ids.add(item.id);
         return ids.size;
       };
@@ -494,7 +494,8 @@ describe('reading a list', () => {
       ): Promise<number> => {
         const ids = new Set<string>();
         const options = { fetch, idOf: (one: Item) => one.id, habits, pagingIsShown };
-        for await (const item of eachItem({ ...options, total: async () => total })) ids.add(item.id);
+        for await (const item of eachItem({ ...options, isAll: async (seen) => seen === total }))
+          ids.add(item.id);
         return ids.size;
       };
       return { asked, walk };

@@ -3,6 +3,7 @@ import { NotFound } from '../../src/bank/errors';
 import { SCOPES } from '../../src/bank/types';
 import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
 import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
+import { addBankingDays, localDate } from '../../src/domain/business-day';
 import { answer, ScriptedBank } from '../bank/scripted-bank';
 import { makePerson } from '../http/test-app';
 import { Answer, Body, Company, Desk } from './desk';
@@ -55,9 +56,10 @@ describe('attaching an account', () => {
   });
 
   it('refuses one the bank does not have, and a name the bank could not take', async () => {
-    for (const id of ['4711', 'GR:17/ab ?é'])
+    for (const id of ['4711', 'GR:17/ab ?é', 'x'.repeat(128)])
       expect((await alder.attach(id)).body.code).toBe('BANK_ACCOUNT_UNKNOWN');
-    expect((await alder.attach('..')).body.errors).toMatchObject([{ pointer: '#/bankAccountId' }]);
+    for (const id of ['..', 'x'.repeat(129)])
+      expect((await alder.attach(id)).body.errors[0]).toMatchObject({ pointer: '#/bankAccountId' });
     for (const debtorName of ['Cedar Crèches SAS', 'x'.repeat(71), ' Alder', 'A  B', '12', 'Алдер']) {
       const { status, body } = await alder.attach('1001', { debtorName });
       expect([debtorName, status, body.errors?.[0]?.pointer]).toEqual([debtorName, 422, '#/debtorName']);
@@ -332,6 +334,30 @@ describe('the probe', () => {
     expect(again.body.reads).toEqual(expect.arrayContaining(['INSTRUCTION', 'INSTRUCTION_PAYMENTS']));
   });
 
+  const inThreeBankingDays = () => addBankingDays(localDate(new Date(), 'Europe/Paris'), 3);
+  it.each([
+    ['of a cent', ({ requestedTotalAmount: [{ value }] }: Body) => value >= 100],
+    ['so soon', ({ requestedExecutionDate }: Body) => requestedExecutionDate >= inThreeBankingDays()],
+  ])('makes ready where the bank initiates no instruction %s', async (_what, isTaken) => {
+    desk = await Desk.open();
+    const { customerInstructions } = desk.app.get(BankClient);
+    const initiate = customerInstructions.initiateBytes.bind(customerInstructions);
+    jest.spyOn(customerInstructions, 'initiateBytes').mockImplementation((body) => {
+      const { customerInstructionInformation } = JSON.parse(body);
+      if (isTaken(customerInstructionInformation)) return initiate(body);
+      return Promise.resolve({ kind: 'no', reason: 'invalid', status: 422 });
+    });
+    const company = await desk.employer('Alder Logistics GmbH');
+    const { body } = await company.attach();
+    expect(body).toMatchObject({ probedAt: expect.any(String), notInitiated: null });
+    expect(body.reads).toEqual(expect.arrayContaining(['INSTRUCTION', 'INSTRUCTION_PAYMENTS']));
+    const intents = await company.query<Body>(
+      'SELECT operation, outcome FROM bank_call ORDER BY intended_at',
+    );
+    const told = intents.map(({ operation, outcome }) => `${operation} ${outcome}`);
+    expect(told).toEqual(['initiate NO', 'initiate YES', 'delete YES']);
+  });
+
   it.each([
     ['422', 'answered 422'],
     ['500-before', 'status 500'],
@@ -339,7 +365,7 @@ describe('the probe', () => {
   ])('says what came of an instruction that the bank did not initiate: %s', async (kind, words) => {
     const { desk, company, answer } = await attached();
     expect(answer.body.notInitiated).toBeNull();
-    await desk.sandbox('POST', '/sandbox/faults', { operation: 'initiate', kind, nth: 1 });
+    await desk.sandbox('POST', '/sandbox/faults', { operation: 'initiate', kind, every: 1 });
     const probed = await company.as('operator', 'POST', `/accounts/${answer.body.id}/probe`);
     expect(probed.body.findings.INSTRUCTION).toBe('unknown');
     expect(probed.body.notInitiated).toContain(words);

@@ -15,7 +15,7 @@ import type { KnownIds } from '../../src/bank/payment-ids';
 import type { EmployerAccount } from '../../src/employer/employer.entity';
 import type { InstructionAtBank } from '../../src/employer/instruction-at-bank';
 import { messageIdOf, namesOf } from '../../src/pay-run/message-id';
-import { answer, PAYMENT_BODY, ScriptedBank } from '../bank/scripted-bank';
+import { answer, INSTRUCTION_BODY, PAYMENT_BODY, ScriptedBank } from '../bank/scripted-bank';
 import { emptyList } from '../support/empty-list';
 import { readsOf } from '../support/reads-of';
 
@@ -110,6 +110,38 @@ describe('a list of everybody’s payments', () => {
   it('does not take a payment of somebody else for ours by either of its ids', async () => {
     const foreign = [record({ id: 901, instruction: 9 }), record({ id: 900 }), record({ id: 7, other: 901 })];
     expect(await readIn(...foreign)).toEqual([]);
+  });
+});
+
+describe('the list of an instruction that shows the same 25 payments whatever page is asked for', () => {
+  const amount = { value: 1, currency: 'EUR' };
+  const items = Array.from({ length: 25 }, (_none, n) => record({ id: 901 + n, instruction: 4711, amount }));
+  /** How many are read where the instruction counts as many as that, and so many of it are ours. */
+  async function readWhere(counted: number, ours: number): Promise<number> {
+    bank.handler = ({ url }, response) => {
+      const list = { items, count: items.length, limit: items.length, offset: 0 };
+      const instruction = { ...INSTRUCTION_BODY, calculatedNbPaymentTransactions: counted };
+      answer(response, 200, url.includes('/payment-transactions') ? list : instruction);
+    };
+    const account = { reads: ['INSTRUCTION', 'INSTRUCTION_PAYMENTS'] } as unknown as EmployerAccount;
+    const bankIds = Array.from({ length: ours }, (_none, n) => [String(901 + n)] as const);
+    const at = { bankInstructionId: '4711', createdAt: new Date(), bankIds, isNamedBy: namesOf(OURS) };
+    return (await readsOf(new BankGateway(client)).payments(account, at)).length;
+  }
+
+  it.each([
+    ['as many', 25, 25],
+    ['fewer, as without one that failed', 24, 25],
+    ['fewer, as without a fee', 24, 24],
+  ])('shows all of them where the instruction counts %s', async (_how, counted, ours) => {
+    expect(await readWhere(counted, ours)).toBe(25);
+  });
+
+  it.each([
+    ['counts more', 26, 25],
+    ['counts fewer, and more of it are ours', 24, 26],
+  ])('cannot be read where the instruction %s', async (_how, counted, ours) => {
+    await expect(readWhere(counted, ours)).rejects.toThrow(ListUnreadable);
   });
 });
 

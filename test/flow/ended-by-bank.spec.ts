@@ -191,7 +191,7 @@ describe('a submitted instruction that the bank ends while it leaves its payment
     }, 15_000);
     expect(await kinds()).not.toContain('ENDED_BY_BANK');
     // It left them there, and its day is over, which at a weekend is the next banking day.
-    payroll.clock.set(new Date(Date.parse(`${payroll.executionDate()}T23:59:00Z`) + 60_000));
+    payroll.clock.set(new Date(Date.parse(`${payroll.executionDate()}T23:59:00Z`) + 660_000));
     await wakeFollowers();
     const again = await payroll.askedAbout(id, 'ENDED_BY_BANK');
     const { data } = await payroll.as('finance').get(again);

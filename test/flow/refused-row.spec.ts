@@ -2,7 +2,7 @@ import axios from 'axios';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
 import { Variants } from '../../src/bank-sandbox/variants';
-import { PATHS } from '../../src/bank/types';
+import { PATHS, SCOPES } from '../../src/bank/types';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
@@ -127,13 +127,22 @@ describe('a payment that the bank takes and ends before the submit', () => {
   const paidOnce = async () => (await payroll.ledger()).payees.map(({ iban, count }) => `${iban} ${count}`);
 
   it.each([
-    ['not-counted', 'initiationControlFails', 'INI_INT_CTRL_FAILED'],
-    ['not-listed', 'initiationNotValid', 'INI_NOT_IS_VALID'],
+    ['not-counted', 'initiationControlFails', 'INI_INT_CTRL_FAILED', 'paged'],
+    ['not-listed', 'initiationNotValid', 'INI_NOT_IS_VALID', 'paged'],
+    ['not-counted', 'initiationControlFails', 'INI_INT_CTRL_FAILED', 'whole'],
   ] as const)(
-    'is asked about by its row where it is %s, and the others are paid once it is excluded',
-    async (failedAtAdd, effect, status) => {
-      const variants = { failedAtAdd, linkReads: 'allowed', enforceControlTotals: true } as const;
-      payroll = await Payroll.start({ sandbox: { variants } });
+    'is asked about by its row where it is %s, and the others are paid once it is excluded (%s, %s, its list %s)',
+    async (failedAtAdd, effect, status, instructionList) => {
+      const variants = {
+        failedAtAdd,
+        instructionList,
+        linkReads: 'allowed',
+        enforceControlTotals: true,
+      } as const;
+      // No list but its own is read then.
+      const scopes = SCOPES.filter((scope) => scope !== 'payment-instruction_view');
+      const tokens = instructionList === 'whole' ? [{ token: DEFAULT_TOKEN, scopes }] : undefined;
+      payroll = await Payroll.start({ sandbox: { variants, tokens } });
       const rows = payRows(3);
       rows[1]!.iban = magic(effect);
       const id = await payroll.paid(payFile(rows));

@@ -194,7 +194,7 @@ describe('a service that is stopped while the bank cannot be read', () => {
 });
 
 describe('a submitted instruction whose payments do not move, and nothing says why', () => {
-  it('is asked about once the cut-off of the execution date has passed, by what is known of it, until they move', async () => {
+  it('is asked about once the cut-off of the execution date has passed for a while, by what is known of it, until they move', async () => {
     const date = await startOnPayday({
       sandbox: {
         variants: { submitWaitsFor: 'strong-authentication', linkReads: 'refused', submitRuns: 'later' },
@@ -206,7 +206,7 @@ describe('a submitted instruction whose payments do not move, and nothing says w
     expect(await kinds()).toEqual([]);
     await bankFails('500-before');
     await readTwice();
-    payroll.clock.set(new Date(`${date}T16:00:01Z`));
+    payroll.clock.set(new Date(`${date}T16:10:01Z`));
     const told = async () => (await payroll.as('operator').get(payroll.path('/attention'))).data.items;
     await asked(['BANK_ACTION_REQUIRED']);
     const [unread] = await told();
