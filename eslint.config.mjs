@@ -1,6 +1,13 @@
 import eslint from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
+const TRANSACTION = 'CallExpression[callee.property.name=/^(inEmployer|outsideEmployers|asWorker)/]';
+/** What only prepares a call, or knows how amounts are written, asks the bank nothing. Calls behind others are seen by the tests. */
+const BANK_CALLS = [
+  "CallExpression[callee.object.property.name='gateway'][callee.property.name!=/^prepare/]",
+  "CallExpression[callee.object.object.property.name='client'][callee.object.property.name!='amounts']",
+];
+
 export default tseslint.config(
   { ignores: ['dist/**', '.build/**', 'coverage/**', 'node_modules/**', '.payrun/**'] },
   eslint.configs.recommended,
@@ -56,6 +63,10 @@ export default tseslint.config(
         'error',
         { selector: "MemberExpression[object.name='Date'][property.name='now']", message: 'Ask the Clock.' },
         { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: 'Ask the Clock.' },
+        ...BANK_CALLS.map((call) => ({
+          selector: `${TRANSACTION} ${call}`,
+          message: 'No call to the bank inside a transaction.',
+        })),
       ],
     },
   },

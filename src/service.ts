@@ -12,7 +12,8 @@ export async function startService(config: Config): Promise<{ app: NestExpressAp
   const app = await NestFactory.create<NestExpressApplication>(AppModule.with(config), APP_OPTIONS);
   configureApp(app);
   describeApi(app);
-  app.enableShutdownHooks();
+  // A process that a signal ends does not write the last lines of its log.
+  app.enableShutdownHooks([], { useProcessExit: true });
   await app.listen(config.PORT, config.HOST);
   return { app, url: await app.getUrl() };
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Client, DatabaseError } from 'pg';
 import { DataSource } from 'typeorm';
+import { BankHttp } from '../../src/bank/http';
 import { Database, Statement, Transaction } from '../../src/database/database';
 import { DatabaseAway, NotDurable } from '../../src/database/outage';
 import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
@@ -10,6 +11,7 @@ import { INSTRUCTION_INITIAL } from '../../src/domain/instruction';
 import { PAY_RUN_INITIAL } from '../../src/domain/pay-run';
 import { ENTITIES } from '../../src/entities';
 import { execute, select, TestDatabase, testDatabase } from '../support/database';
+import { takeCallsInside } from '../support/no-bank-call-inside';
 import { firstRows, idsOf, insertion, Row, secondRows, twoEmployers, uuid } from './two-employers';
 
 const OURS = idsOf(1).employer;
@@ -71,6 +73,36 @@ it('sends nothing over a connection that may be in other hands by then', async (
     return Promise.resolve();
   });
   await expect(kept?.query('SELECT 1')).rejects.toThrow('released');
+});
+
+describe('a call to the bank', () => {
+  const bank = new BankHttp();
+  const call = () => bank.send({ method: 'GET', url: 'http://127.0.0.1:9/accounts', headers: {} });
+  afterAll(() => bank.close());
+
+  it.each<[string, (work: () => Promise<unknown>) => Promise<unknown>]>([
+    ['inEmployer', (work) => database.inEmployer(OURS, work)],
+    ['inEmployerAtOnce', (work) => database.inEmployerAtOnce(OURS, work)],
+    ['inEmployerRepeatedly', (work) => database.inEmployerRepeatedly(OURS, work)],
+    ['outsideEmployers', (work) => database.outsideEmployers(work)],
+    ['asWorker', (work) => database.asWorker(work)],
+  ])('inside %s is seen, which fails the test that makes it', async (_, inside) => {
+    await inside(call);
+    expect(takeCallsInside()).toEqual(['GET /accounts']);
+  });
+
+  it('that waits for the end of a transaction, or needs none, may be made', async () => {
+    let end: () => void = () => undefined;
+    let later: Promise<unknown> | undefined;
+    await database.inEmployer(OURS, async () => {
+      later = new Promise<void>((resolve) => (end = resolve)).then(call);
+    });
+    end();
+    await later;
+    await database.exclusively('the bank', call);
+    await call();
+    expect(takeCallsInside()).toEqual([]);
+  });
 });
 
 it('plans a statement of a kept plan once on each connection, and another with each text', async () => {
