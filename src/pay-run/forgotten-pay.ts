@@ -1,5 +1,5 @@
 import { EmployerTransaction } from '../database/database';
-import { isPastSubmit } from '../domain/bank-status';
+import { isPastSubmit, isUndocumented } from '../domain/bank-status';
 import type { Instruction } from './instruction.entity';
 import { RunOfKey } from './pay-key';
 
@@ -104,4 +104,26 @@ export async function foundAs(
     [tx.employerId, bankInstructionId],
   );
   return found?.status;
+}
+
+/**
+ * Whether another run can pay, or has paid, whom an instruction was to pay that a restore found in a status that no document
+ * names: people released further payments since, in a run made since or held until then, as if it was not submitted.
+ */
+export async function isReleasedSince(tx: EmployerTransaction, bankInstructionId: string): Promise<boolean> {
+  const released = await tx.query<{ status: string }>(
+    `SELECT f.bank_status AS status FROM forgotten_instruction f
+     WHERE f.employer_id = $1 AND f.bank_instruction_id = $2 AND f.restore_id IS NOT NULL AND EXISTS (
+       SELECT FROM payment o
+       JOIN payment p ON p.employer_id = o.employer_id AND p.period = o.period AND p.kind_of_pay = o.kind_of_pay
+         AND p.employee_id = o.employee_id AND p.live AND p.release_sequence > o.release_sequence
+         AND p.pay_run_id <> o.pay_run_id
+       JOIN pay_run r ON r.employer_id = p.employer_id AND r.id = p.pay_run_id
+       WHERE o.employer_id = f.employer_id AND o.pay_run_id = f.pay_run_id
+         AND (r.created_at > f.found_at OR EXISTS (SELECT FROM pay_hold h
+           WHERE h.employer_id = p.employer_id AND h.pay_run_id = p.pay_run_id AND h.row_no = p.row_no
+             AND h.outcome = 'RELEASED' AND h.decided_at > f.found_at)))`,
+    [tx.employerId, bankInstructionId],
+  );
+  return released.some(({ status }) => isUndocumented(status));
 }

@@ -1,7 +1,7 @@
 import { EmployerTransaction } from '../database/database';
 import { PAY_RUN_FINALS } from '../domain/pay-run';
 import { aboutInstruction, Alarm, isDecided } from './attention.store';
-import { isFoundSubmitted } from './forgotten-pay';
+import { isFoundSubmitted, isReleasedSince, isSaidExecuted } from './forgotten-pay';
 import { Instruction, PlannedInstruction } from './instruction.entity';
 import { subjectOfForgotten } from './named-subject';
 import { tellOfPaidAlready } from './paid-already';
@@ -34,10 +34,10 @@ export function unrecordedMove(
 
 /**
  * What was given up is past its submit at the bank: everything stops until two people have decided it, be it before it was
- * given up, or are asked about it as a submit that a restored database has forgotten, unless it was found in a status that
- * no document names, or its rows were sent by another attempt. Whom it may have paid stays written down, so that no run pays
- * them again by that decision: those that would are stopped and can be amended or cancelled, and so are those that replace
- * its payments.
+ * given up or by the bank's word that it was executed, or are asked about it as a submit that a restored database has
+ * forgotten, unless it was found in a status that no document names, or its rows were sent by another attempt. Whom it may
+ * have paid stays written down, so that no run pays them again by that decision: those that would are stopped and can be
+ * amended or cancelled, and so are those that replace its payments.
  * @param bankStatus a status past the submit, of it or of one of its payments
  * @param payments its payments that may have been replaced
  */
@@ -53,7 +53,8 @@ export async function tellOfMovedTombstone(
   await stopSuccessors(tx, payments, () => ({ shown: `${bankStatus} in ${name}`, words: [name] }));
   const isKnown =
     (await isDecided(tx, unrecordedMove(instruction, planned, bankStatus), [UNRECORDED_MOVE])) ||
-    (await isFoundSubmitted(tx, instruction));
+    (await isFoundSubmitted(tx, instruction)) ||
+    (await isSaidExecuted(tx, instruction));
   if (isKnown && !(await isSentByAnother(tx, planned))) return;
   await stopUnlessDecided(tx, {
     kind: 'INVARIANT_BREACH',
@@ -63,23 +64,39 @@ export async function tellOfMovedTombstone(
 }
 
 /**
- * As `tellOfMovedTombstone`, of what a restore found in a status that no document names, and the record does not have, of a
- * run that takes nothing back: people may have released its rows since.
+ * As `tellOfMovedTombstone`, of what a restore found in a status that no document names: nobody knew whether it was
+ * submitted, and people may have released its rows since.
+ * @param run undefined where that was forgotten too
  */
 export function tellOfForgottenMove(
   tx: EmployerTransaction,
-  run: PayRun,
   bankInstructionId: string,
+  run: PayRun | undefined,
 ): Promise<void> {
   return stopUnlessDecided(tx, {
     kind: 'INVARIANT_BREACH',
     subjectId: subjectOfForgotten(bankInstructionId),
-    payRunId: run.id,
+    payRunId: run?.id,
     bankReference: bankInstructionId,
-    payments: run.rowCount,
-    amountMinor: run.totalMinor,
-    happened: `An instruction of a run that was cancelled, or is not approved,${MOVED_AFTER_ALL} Nobody knew whether it was submitted, and the restored record does not have it. Nobody of it is paid by any run but one in which a person released them: leave them out of that.`,
+    payments: run?.rowCount,
+    amountMinor: run?.totalMinor,
+    happened: `An instruction of which nobody knew whether it was submitted${MOVED_AFTER_ALL} ${run === undefined ? OF_NO_RUN : OF_RUN}`,
   });
+}
+
+const OF_RUN =
+  'Its run takes it back no more, or people of it were released in another run since. Nobody of it is paid by any run but one in which a person released them: leave them out of that.';
+
+const OF_NO_RUN =
+  'Its run was forgotten too, and the record does not say whom it pays: leave them out of every run that was made since.';
+
+/** As `tellOfForgottenMove`, of a run that takes it back, or may still: only where another run can pay its people since. */
+export async function tellWhereReleasedSince(
+  tx: EmployerTransaction,
+  bankInstructionId: string,
+  run: PayRun,
+): Promise<void> {
+  if (await isReleasedSince(tx, bankInstructionId)) await tellOfForgottenMove(tx, bankInstructionId, run);
 }
 
 /** Whether a payment of what was given up was sent since, or may have been: then somebody may be paid twice. */

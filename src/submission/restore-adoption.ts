@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
-import { isNotToBeRead, unless } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { type BankInstruction, isOwnEntry } from '../bank/records';
 import { Clock } from '../config/clock';
@@ -12,7 +11,6 @@ import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { INSTRUCTION_UNSENT, isInstructionLive } from '../domain/instruction';
 import { PAY_RUN_GOING_ON } from '../domain/pay-run';
 import { BankReads } from '../employer/bank-reads';
-import { DECIDED } from '../employer/instruction-at-bank';
 import { PaymentsAlone } from '../employer/payments-alone';
 import { EmployerAccount } from '../employer/employer.entity';
 import { isOfAnotherUnit, OTHER_UNIT } from '../employer/readiness';
@@ -36,12 +34,11 @@ import {
 } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
 import { PayRun } from '../pay-run/pay-run.entity';
-import { tellOfForgottenMove } from '../pay-run/moved-instruction';
+import { tellWhereReleasedSince } from '../pay-run/moved-instruction';
 import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.store';
 import { RESTORED_UNCLEAR, totalsDiffer } from '../pay-run/stop';
 import { ForgottenRecord } from './forgotten-record';
 import { judgeTotals } from './decision';
-import { knownPayments } from './known-payments';
 import { readReference } from './prepared-calls';
 import { isNameless } from './restore-sweep';
 import { takenIds, wordsOfTaken } from './taken-ids';
@@ -133,7 +130,11 @@ export class RestoreAdoption {
     const look = await this.lookAt(employerId, forgotten, work);
     if (look === undefined || typeof look === 'string') return look;
     const occasion = { ...AFTER_RESTORE, isSaid: forgotten.isSaidExecuted };
-    return this.database.inEmployer(employerId, (tx) => this.record(tx, look, occasion));
+    return this.database.inEmployer(employerId, async (tx) => {
+      const refusal = await this.record(tx, look, occasion);
+      if (refusal === undefined) await tellWhereReleasedSince(tx, forgotten.bankInstructionId, look.work.run);
+      return refusal;
+    });
   }
 
   /**
@@ -142,45 +143,6 @@ export class RestoreAdoption {
    */
   async look(employerId: string, forgotten: Forgotten): Promise<Look | string | undefined> {
     return this.lookAt(employerId, forgotten, await this.workOf(employerId, forgotten));
-  }
-
-  /**
-   * Writes down that what was found in a status that no document names is shown as submitted, whatever keeps it from being
-   * taken over. Where the record does not have it, and its run takes nothing back, everything stops (rule 5): nothing else
-   * watches it, and people may have paid its rows otherwise since. @throws BankClientError that may pass
-   */
-  async noteSubmitted(
-    employerId: string,
-    { bankInstructionId, instructionId, payRunId }: Forgotten,
-  ): Promise<void> {
-    if (isNameless(bankInstructionId)) return;
-    const { account, at, isStored } = await this.database.inEmployer(employerId, async (tx) => {
-      const { accountId, createdAt } = await findRun(tx, payRunId);
-      const stored = await tx.manager.findOneBy(Instruction, { employerId, bankInstructionId });
-      const bankIds = stored === null ? [] : await knownPayments(tx, stored);
-      return {
-        account: await tx.manager.findOneByOrFail(EmployerAccount, { employerId, id: accountId }),
-        at: { ...DECIDED, bankInstructionId, createdAt, bankIds, isNamedBy: namesOf(instructionId ?? '') },
-        isStored: stored !== null,
-      };
-    });
-    // What the record has is watched besides, and looked at again and again, also where it is gone.
-    const payments = () => this.reads.read(account, { ...at, byAnyList: !isStored, fewTell: true });
-    const standing = await unless(isNotToBeRead, this.reads.standing(account, at, payments));
-    const status = standing?.statuses.find(isPastSubmit);
-    if (status === undefined) return;
-    await this.database.inEmployer(employerId, async (tx) => {
-      const run = await lockRun(tx, payRunId);
-      const noted = await tx.query(
-        `UPDATE forgotten_instruction SET submitted_as = $3
-         WHERE employer_id = $1 AND bank_instruction_id = $2 AND adopted_at IS NULL AND action_id IS NULL
-           AND submitted_as IS NULL
-         RETURNING bank_instruction_id`,
-        [employerId, bankInstructionId, status],
-      );
-      if (noted.length === 0 || isStored) return;
-      if (!PAY_RUN_GOING_ON.includes(run.status)) await tellOfForgottenMove(tx, run, bankInstructionId);
-    });
   }
 
   private workOf(employerId: string, forgotten: Forgotten): Promise<ForgottenWork | string | undefined> {

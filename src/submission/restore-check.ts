@@ -5,9 +5,9 @@ import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { isConnectionLoss, isOfDatabase } from '../database/outage';
-import { isPastSubmit, isUndocumented, mostSubmitted } from '../domain/bank-status';
+import { isPastSubmit, mostSubmitted } from '../domain/bank-status';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
-import { PAY_RUN_FINALS, PAY_RUN_GOING_ON, PAY_RUN_UNSUBMITTED } from '../domain/pay-run';
+import { PAY_RUN_FINALS, PAY_RUN_UNSUBMITTED } from '../domain/pay-run';
 import { OTHER_UNIT } from '../employer/readiness';
 import { clear, raise } from '../pay-run/attention.store';
 import { tellOfPaidAlready } from '../pay-run/paid-already';
@@ -16,6 +16,8 @@ import { InstructionReader } from './read-back';
 import { Forgotten, RestoreAdoption } from './restore-adoption';
 import { Finding, happenedAfter, type HeldByRestore, isKept, isWhole } from './restore-words';
 import type { Sweep } from './restore-sweep';
+import { Waiting, waitingOf } from './restore-waiting';
+import { RestoreWatch } from './restore-watch';
 import { auditWithdrawn, lapseRestored, withdrawRestored } from './restored-approvals';
 import { takenBackBefore } from './taken-back';
 import { ASKED_OF, tellUnrecorded } from './unrecorded-submits';
@@ -49,6 +51,7 @@ export class RestoreCheck {
     private readonly database: Database,
     private readonly reader: InstructionReader,
     private readonly adoption: RestoreAdoption,
+    private readonly watch: RestoreWatch,
     @Inject(CONFIG) private readonly config: Pick<Config, 'WATCH_DAYS'>,
   ) {}
 
@@ -128,16 +131,18 @@ export class RestoreCheck {
     }
   }
 
-  private async adoptOne(employerId: string, { key, goesOn, isOpen, ...forgotten }: Waiting): Promise<void> {
-    const before = this.refused.get(forgotten.bankInstructionId);
+  private async adoptOne(employerId: string, { key, goesOn, isOpen, ...waiting }: Waiting): Promise<void> {
+    const { bankInstructionId, payRunId } = waiting;
+    const before = this.refused.get(bankInstructionId);
     if (before?.key === key && performance.now() < before.againMs) return;
-    const refusal = goesOn ? await this.adoptOrSay(employerId, forgotten) : GOES_ON_NO_MORE;
+    const isAdopted = goesOn && payRunId !== null;
+    const refusal = isAdopted ? await this.adoptOrSay(employerId, { ...waiting, payRunId }) : GOES_ON_NO_MORE;
     const pauseMs = refusal === NOT_READ || refusal === OTHER_UNIT ? NOT_READ_PAUSE_MS : OTHERWISE_PAUSE_MS;
     const againMs = performance.now() + pauseMs;
-    if (refusal === undefined) this.refused.delete(forgotten.bankInstructionId);
-    else this.refused.set(forgotten.bankInstructionId, { key, againMs });
-    if (refusal !== undefined && isOpen) await this.adoption.noteSubmitted(employerId, forgotten);
-    await this.database.inEmployer(employerId, (tx) => tellUnrecorded(tx, [forgotten.payRunId]));
+    if (refusal === undefined) this.refused.delete(bankInstructionId);
+    else this.refused.set(bankInstructionId, { key, againMs });
+    if (refusal !== undefined && isOpen) await this.watch.step(employerId, waiting);
+    if (payRunId !== null) await this.database.inEmployer(employerId, (tx) => tellUnrecorded(tx, [payRunId]));
   }
 
   /** As `adopt`; what fails of one instruction by itself is a reason not to take that one over, and no other. */
@@ -222,53 +227,6 @@ async function heldWork(tx: EmployerTransaction): Promise<Work[]> {
     if (work) found.push(work);
   }
   return found;
-}
-
-interface Waiting extends Forgotten {
-  /** Tells whether its run has moved. */
-  key: string;
-  /** Whether its run takes anything back. */
-  goesOn: boolean;
-  /** Whether nobody knows whether it was submitted. */
-  isOpen: boolean;
-}
-
-/**
- * What was not taken over, of runs that may have moved since; and of any run what nobody knows to be submitted or not.
- * @param days for how long the latter is looked for
- */
-async function waitingOf(tx: EmployerTransaction, days: number): Promise<Waiting[]> {
-  const rows = await tx.query<{
-    bank_instruction_id: string;
-    instruction_id: string | null;
-    pay_run_id: string;
-    reference: string | null;
-    said: boolean;
-    revision: string;
-    goes_on: boolean;
-    status: string | null;
-  }>(
-    `SELECT f.bank_instruction_id, f.instruction_id, f.pay_run_id, f.reference, f.action_id IS NOT NULL AS said,
-       r.revision, r.status = ANY ($2) AS goes_on,
-       CASE WHEN f.action_id IS NULL AND f.submitted_as IS NULL THEN f.bank_status END AS status
-     FROM forgotten_instruction f
-     JOIN pay_run r ON r.employer_id = f.employer_id AND r.id = f.pay_run_id
-     WHERE f.employer_id = $1 AND f.restore_id IS NOT NULL AND f.adopted_at IS NULL
-       AND (r.status = ANY ($2) OR f.found_at > clock_timestamp() - make_interval(days => $3))
-     ORDER BY f.found_at, f.bank_instruction_id`,
-    [tx.employerId, PAY_RUN_GOING_ON, days],
-  );
-  const waiting = rows.map((row) => ({
-    bankInstructionId: row.bank_instruction_id,
-    instructionId: row.instruction_id ?? undefined,
-    payRunId: row.pay_run_id,
-    reference: row.reference ?? undefined,
-    isSaidExecuted: row.said,
-    key: row.revision,
-    goesOn: row.goes_on,
-    isOpen: row.status !== null && isUndocumented(row.status),
-  }));
-  return waiting.filter(({ goesOn, isOpen }) => goesOn || isOpen);
 }
 
 /** The runs that take nothing back any more, such as one that was cancelled since, with what people have not decided of it. */

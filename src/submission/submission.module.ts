@@ -19,6 +19,7 @@ import { RestoreCheck } from './restore-check';
 import { RestoreOwners } from './restore-owners';
 import { RestoreController } from './restore.controller';
 import { RestoreSweep } from './restore-sweep';
+import { RestoreWatch } from './restore-watch';
 import { Restores } from './restores';
 import { RunGate } from './run-gate';
 import { RunWorker } from './run-worker';
@@ -54,6 +55,7 @@ import { Verifier } from './verifier';
     RestoreCheck,
     RestoreOwners,
     RestoreSweep,
+    RestoreWatch,
     Restores,
     RunGate,
     RunWorker,

@@ -14,6 +14,7 @@ import { raiseNaming } from '../pay-run/attention.store';
 import { WAS_IT_SUBMITTED } from '../pay-run/attention-words';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction } from '../pay-run/instruction.store';
+import { tellWhereReleasedSince } from '../pay-run/moved-instruction';
 import { subjectOfForgotten } from '../pay-run/named-subject';
 import { lockRun } from '../pay-run/pay-run.store';
 import { wakeUnsent } from '../pay-run/unsent';
@@ -74,7 +75,7 @@ export class UnrecordedSubmits {
     all: readonly Unrecorded[],
   ): Promise<void> {
     // As everything locks them: whoever reads at this moment that it moved asks before this is decided, or sees that it was.
-    if (attention.payRunId !== null) await lockRun(tx, attention.payRunId);
+    const run = attention.payRunId === null ? undefined : await lockRun(tx, attention.payRunId);
     if (attention.instructionId !== null) await lockInstruction(tx, attention.instructionId);
     const refused: Refused[] = [];
     for (const one of all) {
@@ -88,9 +89,10 @@ export class UnrecordedSubmits {
         for (const { forgotten } of all) await keep(tx, action, forgotten);
       await countExecuted(tx, action, refused);
     }
-    if (attention.payRunId === null) return;
-    await clearSettled(tx, [attention.payRunId], await askedOf(tx, [attention.payRunId]), attention.id);
-    if (refused.length > 0) await wakeUnsent(tx, [attention.payRunId]);
+    if (run === undefined) return;
+    for (const { forgotten } of all) await tellWhereReleasedSince(tx, forgotten.bankInstructionId, run);
+    await clearSettled(tx, [run.id], await askedOf(tx, [run.id]), attention.id);
+    if (refused.length > 0) await wakeUnsent(tx, [run.id]);
   }
 
   /** @returns why it is not taken over */
@@ -247,7 +249,7 @@ const UNREAD = `The bank was not read: ${OTHER_UNIT}. Set it as it was, or check
 const SETTLED = 'it was taken back into the record, or two people have decided it';
 
 const NOBODY_KNOWS =
-  'Whether it was submitted nobody knows. Nothing is sent for the same rows, and its run is not paid again. EXECUTED takes the bank’s written word. Where that is that it was not, leave this open, cancel the run as long as that can be, which takes that word once more in ROW_UNSEEN while the bank shows it so, and upload the rows of those who were not paid: each is held until an approver releases it.';
+  'Whether it was submitted nobody knows. Nothing is sent for the same rows, and its run is not paid again. EXECUTED takes the bank’s written word. Where that is that it was not, cancel the run as long as that can be, which takes that word once more in ROW_UNSEEN while the bank shows it so, and upload the rows of those who were not paid: each is held until an approver releases it. This stays open all the same: the bank may go on with it still.';
 
 const SUBMITTED_SINCE =
   'People were asked before whether it was submitted, and may have gone on as if it was not. Nothing more is sent for the same rows. No run pays them but one in which an approver has released them since: stop that one.';

@@ -51,6 +51,13 @@ async function startedAnew(): Promise<void> {
   payroll.url = (await payroll.addReplica()).url;
 }
 
+/** Somebody submits it at the bank after all, which shows it so. */
+async function movedAtBank(bankInstructionId: string): Promise<void> {
+  jest.restoreAllMocks();
+  await payroll.submitAtBank(bankInstructionId);
+  await startedAnew();
+}
+
 /** What waits for its approval at the bank is approved there, and what it shows is documented again. */
 async function released(ids: readonly string[]): Promise<void> {
   jest.restoreAllMocks();
@@ -71,7 +78,9 @@ async function inMidRun(): Promise<string> {
   const id = await payroll.paid(payFile(payRows(2)));
   await payroll.until(id, ['SUBMITTING'], 20_000);
   await restoring.backUp();
-  await restoring.inBackup('UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL');
+  await restoring.inBackup(
+    `UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL; DROP TRIGGER as_soon_as_submitting ON pay_run`,
+  );
   return id;
 }
 
@@ -94,6 +103,28 @@ async function unbuilt(rows = 2): Promise<string> {
   await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
   await payroll.until(id, ['VERIFIED'], 20_000);
   return id;
+}
+
+/** A run that is not approved in the copy, and is verified since. */
+async function unapproved(): Promise<string> {
+  const { id } = await payroll.uploaded(payFile(payRows(2)));
+  await restoring.backUp();
+  await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
+  await payroll.approve(await payroll.run(id));
+  await payroll.until(id, ['VERIFIED'], 20_000);
+  return id;
+}
+
+/** People pay its rows by another run, each of them released, as they were told to where nobody submitted it. */
+async function paidByAnother(id: string): Promise<void> {
+  const other = await payroll.uploaded(payFile(payRows(2).reverse()), { supplementOf: id });
+  const holds = payroll.path(`/pay-runs/${other.id}/holds`);
+  const { data: held } = await payroll.as('approver').get(holds);
+  const reason = 'the bank wrote that nobody submitted it';
+  for (const { code, payment } of held.items)
+    await payroll.as('approver').post(`${holds}/release`, { code, paymentId: payment?.id, reason });
+  expect((await payroll.approve(await payroll.run(other.id))).status).toBe(200);
+  await payroll.until(other.id, ['FOLLOWING'], 30_000);
 }
 
 /** Two people let everything go on, which takes the word of the bank; what is unclear stays where it is. */
@@ -154,6 +185,23 @@ async function cancelled(id: string): Promise<void> {
   expect([await timesPaid(), await submits()]).toEqual([[], 0]);
 }
 
+const submitsOff = async () => (await payroll.as('administrator').get('/v1/service')).data.submitsOff;
+
+/** Waits until people are told anew, of this and nothing else, that it was submitted. */
+async function toldAnew(bankInstructionId: string): Promise<void> {
+  const questions = () => asked('UNRECORDED_SUBMIT');
+  await eventually(
+    async () => (await questions()).some(({ happened }) => happened.includes('as submitted')),
+    20_000,
+  );
+  const about: unknown = expect.stringContaining(`The bank shows "${bankInstructionId}" as submitted`);
+  expect(await questions()).toEqual([expect.objectContaining({ happened: about })]);
+}
+
+async function refusePayments(): Promise<void> {
+  for (const operation of PAYMENT_READS) await payroll.fault({ operation, kind: '403', every: 1 });
+}
+
 async function soundly(id: string): Promise<void> {
   await payroll.reconcile();
   expect((await payroll.attention()).map(({ kind }) => kind)).toEqual([]);
@@ -207,6 +255,65 @@ describe('a run in mid-submit of which the bank shows an instruction, after a re
     expect([await timesPaid(), await submits()]).toEqual([[1, 1], 1]);
     await soundly(id);
   });
+
+  it.each([
+    ['it is taken back', movedAtBank],
+    ['it is not taken back', (one: string) => refusePayments().then(() => movedAtBank(one))],
+    ['two people say that it was executed', saidOf],
+  ])('stops everything where people were paid by another meanwhile, and %s', async (_what, learnt) => {
+    const id = await inMidRun();
+    const [before] = await builtOf(id);
+    showUnnamed([before!]);
+    await restoring.restore();
+    await resumed(id);
+    await paidByAnother(id);
+    expect([await submits(), await asked('INVARIANT_BREACH')]).toEqual([1, []]);
+    await learnt(before!);
+    await payroll.askedAbout(id, 'INVARIANT_BREACH');
+    expect(await asked('INVARIANT_BREACH')).toHaveLength(1);
+    expect(await submitsOff()).toBe(true);
+  });
+});
+
+describe('a run that was approved after the backup, and of which the bank shows an instruction in an undocumented status', () => {
+  it('is told anew once that was submitted, stops nobody else, and is taken back once it is approved again', async () => {
+    const id = await unapproved();
+    const [before] = await builtOf(id);
+    showUnnamed([before!]);
+    await restoring.restore();
+    await resumed(id);
+    expect((await payroll.run(id)).status).toBe('READY');
+    await movedAtBank(before!);
+    await toldAnew(before!);
+    expect([await asked('INVARIANT_BREACH'), await submitsOff()]).toEqual([[], false]);
+    await payroll.approve(await payroll.run(id));
+    await settled(id);
+    expect([await timesPaid(), await submits()]).toEqual([[1, 1], 1]);
+    await soundly(id);
+  });
+});
+
+describe('a run that was made after the backup, and of which the bank shows an instruction in an undocumented status', () => {
+  it('stops everything once that was submitted: nobody knows whom it pays', async () => {
+    await restoring.backUp();
+    await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['VERIFIED'], 20_000);
+    const [before] = await builtOf(id);
+    showUnnamed([before!]);
+    await restoring.restore();
+    expect(await restoring.answered()).toContain('opened at the bank for a run that was forgotten too');
+    expect(await restoring.resume(EVIDENCE)).toBe('RESUMED');
+    await movedAtBank(before!);
+    await eventually(async () => (await asked('INVARIANT_BREACH')).length > 0, 20_000);
+    expect(await asked('INVARIANT_BREACH')).toEqual([
+      expect.objectContaining({
+        payRunId: null,
+        askBank: expect.stringContaining(`customer instruction ${before} `),
+      }),
+    ]);
+    expect(await submitsOff()).toBe(true);
+  });
 });
 
 describe('a verified run of which the bank shows an instruction, after a restore, in an undocumented status', () => {
@@ -241,7 +348,37 @@ describe('a verified run of which the bank shows an instruction, after a restore
     await startedAnew();
     await payroll.askedAbout(id, 'INVARIANT_BREACH');
     expect(await asked('INVARIANT_BREACH')).toHaveLength(1);
-    expect((await payroll.as('administrator').get('/v1/service')).data.submitsOff).toBe(true);
+    expect(await submitsOff()).toBe(true);
+  });
+
+  it('stops everything where it is cancelled that was not built in the copy, after people were told that it was submitted', async () => {
+    const id = await unbuilt();
+    const [before] = await builtOf(id);
+    showUnnamed([before!]);
+    await restoring.restore();
+    await resumed(id);
+    await refusePayments();
+    await movedAtBank(before!);
+    await toldAnew(before!);
+    expect(await asked('INVARIANT_BREACH')).toEqual([]);
+    await cancel(id);
+    await payroll.askedAbout(id, 'INVARIANT_BREACH');
+    expect(await asked('INVARIANT_BREACH')).toHaveLength(1);
+  });
+
+  it('stops nobody where it is cancelled after people said that it was executed', async () => {
+    const id = await verified();
+    const [before] = await builtOf(id);
+    showUnnamed([before!]);
+    await restoring.restore();
+    await resumed(id);
+    await refusePayments();
+    await saidOf(before!);
+    jest.restoreAllMocks();
+    await payroll.submitAtBank(before!);
+    await cancel(id);
+    await payroll.until(id, ['CANCELLED'], 20_000);
+    expect(await asked('INVARIANT_BREACH')).toEqual([]);
   });
 
   it('stops everything for each instruction of it that the bank goes on with', async () => {
@@ -286,17 +423,9 @@ describe('a verified run of which the bank shows an instruction, after a restore
     await resumed(id);
     await askedOf(before!);
     if (isCancelled) await cancelled(id);
-    jest.restoreAllMocks();
-    await payroll.submitAtBank(before!);
-    for (const operation of PAYMENT_READS) await payroll.fault({ operation, kind: '403', every: 1 });
-    await startedAnew();
-    const questions = () => asked('UNRECORDED_SUBMIT');
-    await eventually(
-      async () => (await questions()).some(({ happened }) => happened.includes('as submitted')),
-      20_000,
-    );
-    const about: unknown = expect.stringContaining(`The bank shows "${before}" as submitted`);
-    expect(await questions()).toEqual([expect.objectContaining({ happened: about })]);
+    await refusePayments();
+    await movedAtBank(before!);
+    await toldAnew(before!);
     if (!isCancelled) expect(await asked('INVARIANT_BREACH')).toEqual([]);
   });
 
@@ -307,7 +436,11 @@ describe('a verified run of which the bank shows an instruction, after a restore
     await restoring.restore();
     await resumed(id);
     const path = await askedOf(before!);
-    expect((await payroll.as('finance').get(path)).data.certain).toContain('ROW_UNSEEN');
+    const { certain } = (await payroll.as('finance').get(path)).data;
+    expect([certain, certain]).toEqual([
+      expect.stringContaining('ROW_UNSEEN'),
+      expect.stringContaining('This stays open all the same'),
+    ]);
     await cancel(id);
     const missing = () => restoring.stored("SELECT FROM lease WHERE missing = 'ROWS'");
     await eventually(async () => (await missing()).length > 0, 20_000);

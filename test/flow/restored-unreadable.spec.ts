@@ -1,5 +1,6 @@
 import axios from 'axios';
 import { BankUnreachable } from '../../src/bank/errors';
+import { BankGateway } from '../../src/bank/gateway';
 import type { Variants } from '../../src/bank-sandbox/variants';
 import { RestoreAdoption } from '../../src/submission/restore-adoption';
 import { payFile, payRows } from '../support/pay-rows';
@@ -310,6 +311,35 @@ describe('a restored database that knows of no instruction yet, at a bank that s
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect((await payroll.run(id)).stopped).toMatchObject({ reason: 'RESTORED' });
     expect([await submits(), await timesPaid()]).toEqual([before, [1, 1, 1, 1]]);
+  });
+
+  it('stops everything where none says it, in a status that no document names, and it moves once its run is cancelled', async () => {
+    await start({ optionalFields: 'left-out', omitFromLists: ['customerInstructionId'] });
+    await lasting('initiate', '500-before');
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['BUILDING'], 20_000);
+    await restoring.backUp();
+    await payroll.clearFaults();
+    await lasting('getAccount', '500-before');
+    await payroll.until(id, ['VERIFIED'], 20_000);
+    const [{ bankInstructionId }] = (await payroll.run(id)).instructions;
+    const { listStatuses } = BankGateway.prototype;
+    const listed = jest.spyOn(BankGateway.prototype, 'listStatuses');
+    listed.mockImplementation(async function* (this: BankGateway, ...wanted) {
+      for await (const one of listStatuses.apply(this, wanted)) yield { ...one, status: 'INI_SOMETHING' };
+    });
+    await restoring.restore();
+    expect(await restoring.answered()).toContain('in a status that no document names');
+    listed.mockRestore();
+    await goOn();
+    const cancelled = payroll.path(`/pay-runs/${id}/cancellation`);
+    await payroll.as('preparer').post(cancelled, { reason: 'the bank wrote that nobody submitted it' });
+    await payroll.until(id, ['CANCELLED'], 20_000);
+    await payroll.submitAtBank(bankInstructionId);
+    await payroll.stopServices();
+    payroll.url = (await payroll.addReplica()).url;
+    await payroll.askedAbout(id, 'INVARIANT_BREACH');
+    expect(await asked('INVARIANT_BREACH')).toHaveLength(1);
   });
 
   it.each([

@@ -4,6 +4,7 @@ import { showId } from '../../src/http/prefixed-id';
 import { InstructionReader } from '../../src/submission/read-back';
 import { RestoreAdoption } from '../../src/submission/restore-adoption';
 import { RestoreCheck } from '../../src/submission/restore-check';
+import type { RestoreWatch } from '../../src/submission/restore-watch';
 import type { Finding } from '../../src/submission/restore-words';
 import { idsOf, RESTORE } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
@@ -33,9 +34,8 @@ describe('a forgotten submit that was not taken over', () => {
     const database = {
       inEmployer: (_employerId: string, work: (tx: EmployerTransaction) => unknown) => work(tx),
     } as unknown as Database;
-    return new RestoreCheck(database, undefined as never, { adopt } as unknown as RestoreAdoption, {
-      WATCH_DAYS: 30,
-    });
+    const adoption = { adopt } as unknown as RestoreAdoption;
+    return new RestoreCheck(database, undefined as never, adoption, {} as RestoreWatch, { WATCH_DAYS: 30 });
   };
 
   it('keeps nobody waiting where the bank fails for good to show its payments', async () => {
@@ -79,7 +79,9 @@ it('after a restore each instruction is read, also behind one that fails: all ar
   const readTimes = async (failure: Error) => {
     const standing = jest.fn().mockRejectedValue(failure);
     const reader = { standing } as unknown as InstructionReader;
-    const check = new RestoreCheck(database, reader, {} as RestoreAdoption, { WATCH_DAYS: 30 });
+    const check = new RestoreCheck(database, reader, {} as RestoreAdoption, {} as RestoreWatch, {
+      WATCH_DAYS: 30,
+    });
     await expect(check['movedOf']('e1', sweep)).rejects.toBe(failure);
     return standing.mock.calls.length;
   };
@@ -97,9 +99,13 @@ describe('after a restore', () => {
   afterEach(() => office.close());
 
   const reconcile = (watchDays = 30, findings: readonly Finding[] = [], unidentified: string[] = []) => {
-    const check = new RestoreCheck(office.database, {} as InstructionReader, {} as RestoreAdoption, {
-      WATCH_DAYS: watchDays,
-    });
+    const check = new RestoreCheck(
+      office.database,
+      {} as InstructionReader,
+      {} as RestoreAdoption,
+      {} as RestoreWatch,
+      { WATCH_DAYS: watchDays },
+    );
     const sweep = { readable: true, unknown: [], moved: [], unidentified, unread: 0 };
     return check.reconcile(
       ours.employer,
