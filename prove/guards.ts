@@ -6,7 +6,7 @@ export const GUARDS = {
   unique: 'one submit attempt per planned instruction (rule 8)',
   fencing: 'a worker that was overtaken is turned away (rule 13)',
   echo: 'what the bank shows is compared with what was sent (rule 14)',
-  totals: 'the totals are compared after the submit (rule 9)',
+  totals: 'totals are compared, and what differs is told, in the transaction that records them (rule 9)',
 } as const;
 
 export type Guard = keyof typeof GUARDS;

@@ -5,7 +5,7 @@ export interface Finding {
   /** What the service says differs from the ledger, and no attention is open. */
   silent: boolean;
   stuck: boolean;
-  /** People were left with what they could not decide by evidence, where all is as assumed; of the model alone. */
+  /** People were left with what they could not decide by evidence. */
   undecided?: boolean;
   attention: boolean;
   /** From the fault to the end of the run, or to the attention; undefined where time is virtual. */
@@ -48,8 +48,9 @@ export class Line {
  * undecided; outside them nothing is silent or stuck.
  */
 export function breaks(finding: Finding, assumptions: Line['assumptions']): boolean {
-  if (finding.silent || finding.stuck || finding.undecided === true) return true;
-  return assumptions === 'inside' && (finding.paidTwice || finding.paidUnapproved);
+  const { silent, stuck, paidTwice, paidUnapproved, undecided } = finding;
+  if (silent || stuck) return true;
+  return assumptions === 'inside' && (paidTwice || paidUnapproved || undecided === true);
 }
 
 /** What broke, in words. */

@@ -273,10 +273,10 @@ export class ModelBank {
     if (this.strikes('doubled-post')) this.later(() => this.stray(execute()));
     if (!this.faulty()) return outcome(execute());
     const refused = operation !== 'delete' && this.random.chance(REFUSAL_SHARE);
-    return this.fail(operation, refused ? this.random.pick(REFUSALS) : this.random.pick(FAULTS), execute);
+    return this.fail(refused ? this.random.pick(REFUSALS) : this.random.pick(FAULTS), execute);
   }
 
-  private fail<T>(operation: Operation, fault: Fault, execute: () => Result<T>): Outcome<T> {
+  private fail<T>(fault: Fault, execute: () => Result<T>): Outcome<T> {
     switch (fault) {
       case 'answer-lost':
         execute();
@@ -296,18 +296,18 @@ export class ModelBank {
       case 'unsent':
         return UNSENT as Outcome<T>;
       case '401':
-      case '429':
-        return this.turnAway(operation, Number(fault), execute);
-      case '409':
-      case '422':
       case '403':
-        return refusal(Number(fault));
+      case '422':
+      case '429':
+        return this.turnAway(Number(fault), execute);
+      case '409':
+        return refusal(409);
     }
   }
 
-  /** A 401 or 429 on a submit may come after it was executed, whatever the bank's word: a read tells. */
-  private turnAway<T>(operation: Operation, status: number, execute: () => Result<T>): Outcome<T> {
-    if (operation === 'submit' && this.random.chance(0.3)) execute();
+  /** A refusal may come after the call was executed, whatever the bank's word: a read tells. */
+  private turnAway<T>(status: number, execute: () => Result<T>): Outcome<T> {
+    if (this.random.chance(0.3)) execute();
     return refusal(status);
   }
 

@@ -9,7 +9,7 @@ import type { SeenInstruction } from './bank';
 import { type Context, fence, NEVER, type Step, stopEverything, transaction } from './context';
 import { bankIdsOf, differences, expectedRow, messageIdOf } from './read-back';
 import type { Claim, Instruction, Payment } from './store';
-import { totalsDiffer } from './submit';
+import { tell, tellApart } from './submit';
 import { LAG_BOUND_MS, LEASE_MS, SUBMIT_DOUBT_MS, WATCH_MS } from './world';
 
 const FOLLOW_MS = 30;
@@ -44,9 +44,10 @@ function* read(context: Context, claim: Claim, instruction: Instruction): Step {
   const { bank, store } = context;
   const bankId = instruction.bankId ?? '';
   yield 3;
-  const glance = isSecondLook(looked(instruction), store.nowMs, WATCH)
-    ? bank.readInstruction(bankId)
-    : undefined;
+  const glance =
+    isDue(context, instruction) && isSecondLook(looked(instruction), store.nowMs, WATCH)
+      ? bank.readInstruction(bankId)
+      : undefined;
   if (glance && isAsPlanned(instruction, glance)) {
     yield 1;
     transaction(context, () => {
@@ -56,15 +57,23 @@ function* read(context: Context, claim: Claim, instruction: Instruction): Step {
     return NEVER;
   }
   const seen = bank.readPayments(bankId, bankIdsOf(instruction));
-  const due = areTotalsDue(looked(instruction), store.nowMs, WATCH);
-  const shown = glance ?? (due ? bank.readInstruction(bankId) : undefined);
+  const shown = glance ?? (isDue(context, instruction) ? bank.readInstruction(bankId) : undefined);
   yield 1;
-  return transaction(context, () => {
+  let totals: JudgedTotals = { kind: 'absent' };
+  const wakeInMs = transaction(context, () => {
     fence(context, claim);
     for (const one of seen) hold(context, instruction, one);
-    checkTotals(context, instruction, shown);
+    totals = checkTotals(context, instruction, shown);
     return instruction.status === 'SUBMITTED' ? close(context, instruction) : NEVER;
   });
+  yield* tellApart(context, instruction, totals);
+  return wakeInMs;
+}
+
+/** Without the guard nobody looks again at what was recorded as compared. */
+function isDue({ store, without }: Context, instruction: Instruction): boolean {
+  if (without === 'totals') return instruction.totalsCheckedMs === undefined;
+  return areTotalsDue(looked(instruction), store.nowMs, WATCH);
 }
 
 function looked({ status, closedMs, totalsCheckedMs }: Instruction): Looked {
@@ -79,14 +88,12 @@ function checkTotals(
   context: Context,
   instruction: Instruction,
   shown: SeenInstruction | 'gone' | undefined,
-): void {
-  const { store } = context;
-  if (shown === undefined || shown === 'gone' || !areTotalsDue(looked(instruction), store.nowMs, WATCH))
-    return;
-  const totals: JudgedTotals =
-    context.without === 'totals' ? { kind: 'equal' } : judged(context, instruction, shown);
-  if (totals.kind === 'different') totalsDiffer(context, instruction.id);
-  if (totals.kind !== 'absent') instruction.totalsCheckedMs = store.nowMs;
+): JudgedTotals {
+  if (shown === undefined || shown === 'gone' || !isDue(context, instruction)) return { kind: 'absent' };
+  const totals = judged(context, instruction, shown);
+  tell(context, instruction, totals);
+  if (totals.kind !== 'absent') instruction.totalsCheckedMs = context.store.nowMs;
+  return totals;
 }
 
 function judged({ store }: Context, instruction: Instruction, shown: SeenInstruction): JudgedTotals {

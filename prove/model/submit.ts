@@ -70,11 +70,13 @@ function* send(context: Context, claim: Claim, instruction: Instruction): Step {
   yield 2;
   const outcome = bank.submit(instruction.bankId ?? '');
   yield 2;
-  return transaction(context, () => {
+  const wakeInMs = transaction(context, () => {
     // Without an intent only whoever lives to see the answer knows that it was sent.
     if (without === 'intent') intend(context, instruction);
     return recordAnswer(context, instruction, outcome, world.rejectsBeforeExecuting);
   });
+  if (outcome.kind === 'yes') yield* tellApart(context, instruction, judgeSubmitted(planned, outcome.value));
+  return wakeInMs;
 }
 
 function intend({ store, without }: Context, instruction: Instruction): void {
@@ -144,17 +146,31 @@ export function recordExecuted(
   instruction: Instruction,
   shown: SeenInstruction | undefined,
 ): void {
-  const { store, without } = context;
-  const totals: JudgedTotals =
-    without === 'totals' ? { kind: 'equal' } : judgeSubmitted(instruction.planned, shown ?? {});
+  const { store } = context;
+  const totals = judgeSubmitted(instruction.planned, shown ?? {});
   finishAttempt(context, instruction, 'EXECUTED', null);
   store.moveInstruction(instruction, 'SUBMITTED');
   instruction.submittedMs = store.nowMs;
   if (totals.kind === 'equal') instruction.totalsCheckedMs = store.nowMs;
   store.movePayments(instruction.planned, 'AT_BANK', 'SUBMITTED');
-  if (totals.kind === 'different') totalsDiffer(context, instruction.id);
+  tell(context, instruction, totals);
   store.wake('FOLLOW', instruction.id);
   store.wake('RUN', instruction.planned.run.id);
+}
+
+/** Tells what differs, in the transaction that records it; without that guard it is recorded, and left to `tellApart`. */
+export function tell(context: Context, instruction: Instruction, { kind }: JudgedTotals): void {
+  if (kind !== 'different') return;
+  if (context.without === 'totals') instruction.totalsCheckedMs = context.store.nowMs;
+  else totalsDiffer(context, instruction.id);
+}
+
+/** Without the guard: in a transaction of its own, before which the process may die. */
+export function* tellApart(context: Context, instruction: Instruction, { kind }: JudgedTotals): Step {
+  if (context.without !== 'totals' || kind !== 'different') return NEVER;
+  yield 1;
+  transaction(context, () => totalsDiffer(context, instruction.id));
+  return NEVER;
 }
 
 /** As `totalsDiffer` of the product. */
@@ -181,6 +197,9 @@ export function* recover(context: Context, claim: Claim, instruction: Instructio
     fence(context, claim);
     return decide(context, instruction, evidence);
   });
+  const { shown } = evidence;
+  if (shown !== undefined && shown !== 'gone' && isPastSubmit(shown.status))
+    yield* tellApart(context, instruction, judgeSubmitted(instruction.planned, shown));
   if (evidence.unread) throw evidence.unread;
   return wakeInMs;
 }

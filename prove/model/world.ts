@@ -61,10 +61,13 @@ export const WHERE_IT_HOLDS: Readonly<Record<Guard, Partial<World>>> = {
   unique: { outside: undefined, executesSecondSubmit: true, armedByHand: true, lagMs: LAG_BOUND_MS },
   fencing: { pauseRate: 0.1, outside: undefined, executesSecondSubmit: false },
   echo: { outside: undefined, executesSecondSubmit: false },
+  // What comes between the last read before a submit and the submit, the totals alone tell.
   totals: {
     outside: 'doubled-post',
     executesSecondSubmit: false,
     reads: 'known-ids',
+    lagMs: LAG_BOUND_MS,
+    crashRate: 0.1,
     rowsPerInstruction: 3,
   },
 };

@@ -64,6 +64,10 @@ const LONG_ONLY: readonly CrashPoint[] = [
   'burial.delete-intended',
   'burial.delete-recorded',
 ];
+/** The answers of a call that changes something at the bank: besides those of every call, refusals and one that is none. */
+const ANSWERS_TO_CHANGES = [...ANSWERS, 'garbage', '403', '422', '429'] as const;
+/** After them nobody gets so far: without our access nothing is submitted. */
+const NEVER_PASSED: readonly string[] = ['submit.intended:2 403'];
 /** Here it is the first call that is answered so: the second is never sent, or needs no recovery. */
 const FIRST_CALL: readonly CrashPoint[] = ['submit.intended', 'recovery.recorded'];
 /** With the longest of the service's own pauses, on a quick machine. */
@@ -80,7 +84,7 @@ export function crashTrials(): Trial[] {
       hits.map((hit) => crash({ point, hit }, { operation, kind: 'request-lost' })),
     ),
     ...AT_THE_DESK.map((point) => atTheDesk(point)),
-    ...AT_THE_DESK.slice(1).flatMap((point) => ANSWERS.map((kind) => atTheDesk(point, kind))),
+    ...AT_THE_DESK.slice(1).flatMap((point) => ANSWERS_TO_CHANGES.map((kind) => atTheDesk(point, kind))),
     ...[...new Map(flights.map((call) => [call.operation, call])).values()].flatMap((call) =>
       (['hang', 'hang-before'] as const).map((kind) => inFlight(call, kind)),
     ),
@@ -89,11 +93,17 @@ export function crashTrials(): Trial[] {
 
 /** A read that failed is made again, so only the first pass follows its answer. */
 function crashes({ point, hits, call }: OnTheWay): Trial[] {
-  const answered = call?.at === undefined ? hits : [1];
+  const isRead = call?.at !== undefined;
+  const answered = isRead ? [1] : hits;
+  const kinds: readonly string[] = isRead ? ANSWERS : ANSWERS_TO_CHANGES;
   return [
     ...hits.map((hit) => crash({ point, hit })),
     ...answered.flatMap((hit) =>
-      call === undefined ? [] : ANSWERS.map((kind) => crash({ point, hit }, { ...call, kind })),
+      kinds.flatMap((kind) =>
+        call === undefined || NEVER_PASSED.includes(`${point}:${hit} ${kind}`)
+          ? []
+          : crash({ point, hit }, { ...call, kind }),
+      ),
     ),
   ];
 }
@@ -113,6 +123,8 @@ export function crash(
       (answer === undefined || lost || point === 'build.abandoned'),
     stand: 'plain',
     ...(answer?.at !== undefined && { instructions: 1 }),
+    // Nobody knows of the refusal any more.
+    ...(point === 'submit.sent' && isRefusal(answer?.kind) && { expects: ['SUBMIT_UNKNOWN'] as const }),
     meet: (stand, rows) =>
       resumed(stand, rows, async (begin) => {
         if (answer?.at !== undefined) aim(stand, answer.operation, answer.kind, answer.at);
@@ -122,12 +134,17 @@ export function crash(
             kind: answer.kind,
             nth: answer.nth ?? (FIRST_CALL.includes(point) ? 1 : hit),
             delayMs: LATE_MS,
+            retryAfterS: 1,
           });
         const dying = await stand.spawn({ PAYRUN_CRASH_AT: `${point}:${hit}` });
         await begin();
         await killed(dying);
       }),
   };
+}
+
+function isRefusal(kind = ''): boolean {
+  return ['403', '422', '429'].includes(kind);
 }
 
 /** kill -9 while a submit that never left is declared not executed, times the answers to its deletion. */
@@ -146,7 +163,13 @@ function atTheDesk(point: CrashPoint, kind?: string): Trial {
       await payroll.endProcesses();
       const dying = await stand.spawn({ PAYRUN_CRASH_AT: `${point}:1` });
       if (kind !== undefined)
-        await payroll.fault({ operation: 'deleteInstruction', kind, nth: 1, delayMs: LATE_MS });
+        await payroll.fault({
+          operation: 'deleteInstruction',
+          kind,
+          nth: 1,
+          delayMs: LATE_MS,
+          retryAfterS: 1,
+        });
       const asked = await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
       const word = {
         action: 'NOT_EXECUTED',

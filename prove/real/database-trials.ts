@@ -28,7 +28,7 @@ export const COMMITS = {
 } as const;
 
 /** What befalls the server after a commit. */
-const OUTAGES: Readonly<Record<string, (database: OwnDatabase) => Promise<void>>> = {
+export const OUTAGES: Readonly<Record<string, (database: OwnDatabase) => Promise<void>>> = {
   'PostgreSQL restarted': ({ server }) => server.restart(),
   'PostgreSQL refusing for longer than every time-out': ({ proxy }) => refuseFor(proxy, AWAY_MS),
   'PostgreSQL silent for longer than every time-out': async ({ proxy }) => {
@@ -38,7 +38,7 @@ const OUTAGES: Readonly<Record<string, (database: OwnDatabase) => Promise<void>>
   },
 };
 /** What befalls the commit itself. */
-const FAULTS: readonly CommitFault[] = [
+export const COMMIT_FAULTS: readonly CommitFault[] = [
   'never arrives',
   'cut before',
   'answer lost',
@@ -63,7 +63,7 @@ export function databaseTrials(): Trial[] {
       ),
     ),
     ...moments.flatMap(([when, commit]) =>
-      FAULTS.map((fault) =>
+      COMMIT_FAULTS.map((fault) =>
         trialOf(`a COMMIT that met "${fault}" while ${when}`, async (stand, rows) => {
           const over = stand.ownDatabase.proxy.atCommit(commit, fault);
           return struck(stand, rows, over);

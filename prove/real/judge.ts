@@ -38,6 +38,8 @@ export interface Look extends Judged {
   asked: boolean;
   /** A submit of one of them is in doubt, and people have not decided it. */
   inDoubt: boolean;
+  /** What is open and the desk refused to decide, whatever people tried, in words. */
+  refused: readonly string[];
 }
 
 /** States in which the service says nothing final of a payment. */
@@ -81,7 +83,7 @@ function leavesOpen({ status, payments }: SaidOfRun): boolean {
  * What a run came to. At rest, with its faults still on, and at the end, when people have decided and the bank was read
  * again, it must be final or asked about, and agree with the book or be asked about. What was asked and answered on the
  * way excuses only what it could have told: of money that moved and should not have, only what tells of such, and of what
- * was wrong at rest nothing that was asked later.
+ * was wrong at rest nothing that was asked later. What the desk refuses to decide to the end is left undecided.
  * @param raised the kinds of everything that was asked since it began: by the first look, and in all
  */
 export function conclusionOf(
@@ -96,6 +98,7 @@ export function conclusionOf(
     paidUnapproved,
     silent: !isTold(first, raised.first) || (last.differs && !last.asked) || !isMoneyTold(last, raised.all),
     stuck: [first, last].some(isStuck),
+    undecided: last.refused.length > 0,
     attention: first.asked || decided || last.asked,
   };
 }

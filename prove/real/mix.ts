@@ -1,28 +1,42 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { CommitFault } from '../../test/support/database-proxy';
+import type { Row } from '../../test/support/pay-rows';
 import { Random } from '../model/random';
 import { KEPT_SEEDS } from '../kept-seeds';
 import type { Report } from '../report';
 import { breaks, Line, wordsOf } from '../table';
+import { CALLS, POSTS } from './calls';
+import { COMMIT_FAULTS, COMMITS, OUTAGES } from './database-trials';
 import { breachesOf } from './judge';
+import type { OwnDatabase } from './own-database';
 import type { Meddling } from './proxy';
 import { settledThenFailed, undocumented } from './read-trials';
 import { cut } from './record';
 import { AT_ONCE, type Conclusion, LEASE_MS, Stand } from './stand';
 import { STANDS } from './stands';
 import { wrongTotal } from './total-trials';
-import { CALLS } from './calls';
-import { meddleWith, type StandKind } from './trial';
+import { meddleWith, refusedAfterAll, type StandKind } from './trial';
+import { tellLies } from './webhook-trials';
 
 /**
- * A run of the mix: some instructions, a few faults of calls and of webhooks, something the network does to a read, and
- * something that happens to the processes.
+ * A run of the mix: some instructions, a few faults of calls and of webhooks, something the network does to an exchange,
+ * something that befalls the database, and something that happens to the processes.
  */
 interface Mixture {
   stand: StandKind;
+  assumptions: Line['assumptions'];
   instructions: number;
   scripts: Record<string, unknown>[];
-  network: (stand: Stand) => Meddling | undefined;
+  network: ((stand: Stand) => Meddling) | undefined;
+  webhooks: 'ten-fold' | 'lying' | undefined;
+  database: OfDatabase | undefined;
   mishaps: Mishap[];
+}
+/** What befalls the database at a commit, or from then on. */
+interface OfDatabase {
+  commit: RegExp;
+  fault: CommitFault;
+  befall: (database: OwnDatabase) => Promise<void>;
 }
 type Mishap = { kind: 'kill' | 'pause' | 'cut' | 'replica'; afterMs: number };
 
@@ -57,11 +71,25 @@ const LISTS = [
 ] as const;
 const WEBHOOKS = ['dropped', 'doubled', 'forged', 'replayed', 'reordered', 'late'] as const;
 /** Each kept for so many seeds as a stand serves. */
-const KINDS_OF_STANDS = ['plain', 'hooked', 'credentials', 'lagging', 'small-pages', 'no-links'] as const;
+const KINDS_OF_STANDS = [
+  'plain',
+  'hooked',
+  'database',
+  'credentials',
+  'ignores-pages',
+  'lagging',
+  'no-links',
+  'small-pages',
+] as const;
+const REFUSALS = [401, 403, 422, 429] as const;
 const MISHAPS = ['kill', 'pause', 'cut', 'replica'] as const;
 /** After so many runs the processes, the bank and the database are new ones. */
 const RUNS_PER_STAND = 25;
 const MISHAP_WINDOW_MS = 900;
+/** What is to befall the database does so within so long, or not at all. */
+const BEFALLS_WITHIN_MS = 8_000;
+/** A mix in which fewer faults changed something has shown too little, once there were enough to say so. */
+const LEAST = { share: 0.4, armed: 20 };
 
 /** What a seed mixes; the same in every proof, though not the moment at which each part strikes. */
 function mixtureOf(seed: number): Mixture {
@@ -88,9 +116,23 @@ function mixtureOf(seed: number): Mixture {
   const instructions = random.between(1, 3);
   const stand = standOf(seed);
   scripts.push(...moreScripts(random, stand));
-  const network =
-    random.chance(0.3) || scripts.length + mishaps.length === 0 ? meddlingOf(random) : () => undefined;
-  return { stand, instructions, scripts, network, mishaps };
+  const first = random.chance(0.3) || scripts.length + mishaps.length === 0 ? meddlingOf(random) : undefined;
+  // Drawn after all that was, for the same reason as `MORE_KINDS`.
+  const more = random.chance(0.4) ? moreMeddlingOf(random) : undefined;
+  const isOutside = first === undefined && random.chance(0.1);
+  const network = isOutside ? doublingOf(random) : (first ?? more);
+  const webhooks =
+    stand === 'hooked' && random.chance(0.5) ? random.pick(['ten-fold', 'lying'] as const) : undefined;
+  const database = stand === 'database' && random.chance(0.8) ? ofDatabase(random) : undefined;
+  const assumptions = isOutside ? 'outside' : 'inside';
+  const known = scripts.map((script) => ({ ...script, operation: knownTo(stand, script.operation) }));
+  return { stand, assumptions, instructions, scripts: known, network, webhooks, database, mishaps };
+}
+
+/** Where no linked list and no instruction may be read, it is the general list that is. */
+function knownTo(stand: StandKind, operation: unknown): unknown {
+  const isRefused = operation === 'getInstruction' || operation === 'listInstructionPaymentTransactions';
+  return stand === 'no-links' && isRefused ? 'listPaymentTransactions' : operation;
 }
 
 function standOf(seed: number): StandKind {
@@ -136,6 +178,44 @@ function meddlingOf(random: Random): (stand: Stand) => Meddling {
   ]);
 }
 
+/** The same of calls that were executed and are refused, and of totals that are shown less. */
+function moreMeddlingOf(random: Random): () => Meddling {
+  const call = random.pick(POSTS);
+  const refusal = random.pick(REFUSALS);
+  const nth = random.between(1, 3);
+  const total = random.pick(['count', 'cents'] as const);
+  return random.pick([() => refusedAfterAll(call, refusal, nth), () => wrongTotal(total, -1)]);
+}
+
+/** A POST that the network delivers twice, which it is assumed not to. */
+function doublingOf(random: Random): () => Meddling {
+  const call = random.pick(POSTS);
+  const afterMs = random.between(0, 900);
+  const nth = random.between(1, 3);
+  return () => meddleWith(call, { again: { afterMs } }, nth);
+}
+
+function ofDatabase(random: Random): OfDatabase {
+  const commit = random.pick(Object.values(COMMITS) as [RegExp, ...RegExp[]]);
+  const fault = random.pick(COMMIT_FAULTS as [CommitFault, ...CommitFault[]]);
+  const outages = Object.values(OUTAGES) as [OfDatabase['befall'], ...OfDatabase['befall'][]];
+  const befall = random.pick(outages);
+  return random.chance(0.5)
+    ? { commit, fault: 'passes', befall }
+    : { commit, fault, befall: () => Promise.resolve() };
+}
+
+/** How many faults were armed, and how many of them changed something. */
+export interface Strikes {
+  armed: number;
+  struck: number;
+}
+
+/** Whether so few struck that what was mixed shows too little. */
+export function struckTooSeldom({ armed, struck }: Strikes): boolean {
+  return armed >= LEAST.armed && struck < LEAST.share * armed;
+}
+
 /** Mixes everything, a seed a run, the kept ones first, until the time is over; or `count` seeds alone. */
 export async function proveMix(
   report: Report,
@@ -143,7 +223,14 @@ export async function proveMix(
   minutes: number,
   count = Infinity,
 ): Promise<void> {
-  const line = new Line('random mix of faults, kills, pauses, cut connections', 'inside');
+  const name = 'random mix of faults, kills, pauses, cut connections';
+  const mixed: Mixed = {
+    lines: {
+      inside: new Line(name, 'inside'),
+      outside: new Line(`${name}, doubled POSTs`, 'outside'),
+    },
+    strikes: { armed: 0, struck: 0 },
+  };
   const endless = count === Infinity;
   const endMs = endless ? Date.now() + minutes * 60_000 : Infinity;
   const kept = endless ? KEPT_SEEDS.mix.map(({ seed }) => seed) : [];
@@ -155,13 +242,25 @@ export async function proveMix(
     next += 1;
     return next - 1;
   };
-  const lanes = Array.from({ length: Math.min(AT_ONCE, count) }, () => mixInLane(seeds, line, report));
+  const lanes = Array.from({ length: Math.min(AT_ONCE, count) }, () => mixInLane(seeds, mixed, report));
   await Promise.all(lanes);
-  report.line(line);
-  report.say(`the mix played seeds ${first} to ${next - 1}`);
+  for (const line of Object.values(mixed.lines)) if (line.runs > 0) report.line(line);
+  const { armed, struck } = mixed.strikes;
+  report.say(`the mix played seeds ${first} to ${next - 1}; ${struck} of ${armed} faults struck`);
+  if (struckTooSeldom(mixed.strikes))
+    report.breakage(
+      'too few of the faults of the mix struck',
+      `npm run -s prove -- --only mix --seed ${first} --minutes ${minutes}`,
+    );
 }
 
-async function mixInLane(seeds: () => number | undefined, line: Line, report: Report): Promise<void> {
+/** What all seeds came to. */
+interface Mixed {
+  lines: Record<Line['assumptions'], Line>;
+  strikes: Strikes;
+}
+
+async function mixInLane(seeds: () => number | undefined, mixed: Mixed, report: Report): Promise<void> {
   let open: { kind: StandKind; stand: Stand; runs: number } | undefined;
   try {
     for (let seed = seeds(); seed !== undefined; seed = seeds()) {
@@ -172,7 +271,7 @@ async function mixInLane(seeds: () => number | undefined, line: Line, report: Re
       }
       open ??= { kind, stand: await Stand.open(STANDS[kind]), runs: 0 };
       open.runs += 1;
-      if (await playMixture(open.stand, seed, line, report)) continue;
+      if (await playMixture(open.stand, seed, mixed, report)) continue;
       await open.stand.close();
       open = undefined;
     }
@@ -181,36 +280,65 @@ async function mixInLane(seeds: () => number | undefined, line: Line, report: Re
   }
 }
 
-/** What broke in a mixture, in words: all that it mixes is inside the assumptions, so no invariant may break. */
-export function breakagesOf(finding: Conclusion): string[] {
+/** What broke in a mixture, in words: inside the assumptions no invariant may break either. */
+export function breakagesOf(finding: Conclusion, assumptions: Line['assumptions']): string[] {
   return [
-    ...(breaks(finding, 'inside') ? [wordsOf(finding), ...finding.standing] : []),
-    ...breachesOf(finding.raised),
+    ...(breaks(finding, assumptions) ? [wordsOf(finding), ...finding.standing] : []),
+    ...(assumptions === 'inside' ? breachesOf(finding.raised) : []),
   ];
 }
 
-async function playMixture(stand: Stand, seed: number, line: Line, report: Report): Promise<boolean> {
-  const { instructions, scripts, network, mishaps } = mixtureOf(seed);
+/** Answers whether the stand can be used again. */
+async function playMixture(stand: Stand, seed: number, mixed: Mixed, report: Report): Promise<boolean> {
+  const { assumptions, instructions, scripts, network, webhooks, database, mishaps } = mixtureOf(seed);
   const rows = stand.freshRows(instructions);
   const startedMs = Date.now();
   const again = `npm run -s prove -- --replay mix:${seed}`;
   try {
     for (const script of scripts) await stand.payroll.fault(script);
-    const meddling = network(stand);
-    if (meddling !== undefined) stand.proxy.meddle = meddling;
-    const id = await stand.pay(rows);
+    if (network !== undefined) stand.proxy.meddle = network(stand);
+    if (webhooks === 'ten-fold') stand.hooks.copies = 10;
+    const [id, wasBefallen] = await Promise.all([
+      paid(stand, rows, webhooks),
+      database && befallsDatabase(stand, database),
+    ]);
     await Promise.all(mishaps.map((mishap) => befall(stand, mishap)));
     await stand.restart();
     const finding = await stand.conclude(id, rows, startedMs);
-    line.add(finding);
-    const words = breakagesOf(finding);
-    if (words.length === 0) return true;
+    mixed.lines[assumptions].add(finding);
+    const armed = [...scripts, network, webhooks, database].filter((one) => one !== undefined).length;
+    mixed.strikes.armed += armed;
+    mixed.strikes.struck += armed - finding.missed.length - (wasBefallen === false ? 1 : 0);
+    const words = breakagesOf(finding, assumptions);
+    if (words.length === 0) return !finding.paidTwice && !finding.paidUnapproved;
     report.breakage(`seed ${seed} of the mix: ${words.join('; ')}`, again);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     report.breakage(`seed ${seed} of the mix: ${why}${stand.lastWords()}`, again);
   }
   return false;
+}
+
+async function paid(stand: Stand, rows: readonly Row[], webhooks: Mixture['webhooks']): Promise<string> {
+  const id = await stand.pay(rows);
+  if (webhooks === 'lying') await tellLies(stand);
+  return id;
+}
+
+/** Has it befall the database of the stand, and ends it; answers whether it did. */
+async function befallsDatabase(
+  { ownDatabase }: Stand,
+  { commit, fault, befall }: OfDatabase,
+): Promise<boolean> {
+  let wasBefallen = false;
+  const over = ownDatabase.proxy.atCommit(commit, fault).then(() => {
+    wasBefallen = true;
+    return befall(ownDatabase);
+  });
+  await Promise.race([over, sleep(BEFALLS_WITHIN_MS)]);
+  if (wasBefallen) await over;
+  await ownDatabase.proxy.restore();
+  return wasBefallen;
 }
 
 async function befall(stand: Stand, { kind, afterMs }: Mishap): Promise<void> {

@@ -21,6 +21,9 @@ export async function openOf(payroll: Payroll): Promise<Asking[]> {
 
 /** The two people who decide what the service asks, by the bank's book. */
 export class People {
+  /** What the desk refused whatever was tried, in words by the id of what was asked. */
+  private readonly refusals = new Map<string, string>();
+
   constructor(
     private readonly payroll: Payroll,
     private readonly patienceMs: number,
@@ -45,18 +48,27 @@ export class People {
     return decided;
   }
 
-  private async answer({ id, actions }: Asking): Promise<boolean> {
+  /** What the desk has refused of this, in words; undefined where it refused nothing. */
+  refusalOf({ id }: Pick<Asking, 'id'>): string | undefined {
+    return this.refusals.get(id);
+  }
+
+  private async answer({ id, kind, actions }: Asking): Promise<boolean> {
     const path = this.payroll.path(`/attention/${id}`);
-    const choices = await this.choicesOf(id, actions);
-    for (const action of choices) {
+    const refusals: string[] = [];
+    for (const action of await this.choicesOf(id, actions)) {
       const word = { action, reason: 'decided in the proof', evidence: 'by the book of the bank' };
-      await saidAgain(() => this.payroll.propose(path, word));
+      const proposed = await saidAgain(() => this.payroll.propose(path, word));
       const confirmed = await this.payroll.confirm(path);
       if (confirmed.status === 200) {
+        this.refusals.delete(id);
         return true;
       }
+      const { status, data } = proposed.status < 300 ? confirmed : proposed;
+      refusals.push(`${action} (${status} ${data?.code})`);
       await this.payroll.as('operator').delete(`${path}/actions`);
     }
+    this.refusals.set(id, `${kind} stayed open: the desk refused ${refusals.join(', ')}`);
     return false;
   }
 

@@ -24,7 +24,7 @@ export interface Post {
   /** SHA-256 of its body, hexadecimal. */
   hash: string;
   atMs: number;
-  /** Of the bank's answer, where there was one. */
+  /** Of its answer, where there was one. */
   status?: number;
 }
 
@@ -32,6 +32,8 @@ export interface Post {
 export interface Effect {
   /** Another body. */
   body?: string;
+  /** A refusal of this status instead of the bank's answer. */
+  refusal?: number;
   redirectTo?: string;
   /** The connection is reset in the middle of the answer. */
   reset?: boolean;
@@ -51,6 +53,8 @@ export type Ahead = (request: Pick<Exchange, 'method' | 'path'>) => Promise<bool
 const PASSED_ON = /^(content-type|retry-after|location|x-ratelimit-.*)$/;
 
 const OF_INSTRUCTIONS = /^\/api\/service-domain\/v1\/customer-instructions\//;
+
+const REFUSAL_BODY = JSON.stringify({ code: 'REFUSED', message: 'It was refused.' });
 
 /** What comes after a submit is delivered so often at most, with so long a pause. */
 const UNTIL_TAKEN = 20;
@@ -128,10 +132,13 @@ export class Proxy {
       await this.acting?.({ method: message.method ?? 'GET', path: message.url ?? '/' });
       const exchange = await this.forward(message, sent);
       post.status = exchange.status;
-      const { body = exchange.body, redirectTo, reset, again } = (await this.meddling?.(exchange)) ?? {};
+      const effect = (await this.meddling?.(exchange)) ?? {};
+      const { body = exchange.body, refusal, redirectTo, reset, again } = effect;
+      if (refusal !== undefined) post.status = refusal;
       if (again !== undefined) this.deliverAgain(message, sent, again);
       if (exchange.path.endsWith('/submit')) this.submitted(instructionIn(exchange.path));
-      if (redirectTo !== undefined) response.writeHead(307, { location: redirectTo }).end();
+      if (refusal !== undefined) refuse(response, refusal);
+      else if (redirectTo !== undefined) response.writeHead(307, { location: redirectTo }).end();
       else if (reset === true) resetMidway(response, exchange);
       else response.writeHead(exchange.status, exchange.headers).end(body);
     } catch {
@@ -222,9 +229,15 @@ export class Elsewhere {
   }
 }
 
-function changes({ body, redirectTo, reset, again }: Effect, exchange: Exchange): boolean {
+function changes({ body, refusal, redirectTo, reset, again }: Effect, exchange: Exchange): boolean {
   if (body !== undefined && body !== exchange.body) return true;
+  if (refusal !== undefined && refusal !== exchange.status) return true;
   return redirectTo !== undefined || reset === true || again !== undefined;
+}
+
+function refuse(response: ServerResponse, status: number): void {
+  const wait = status === 429 ? { 'retry-after': '1' } : {};
+  response.writeHead(status, { 'content-type': 'application/json', ...wait }).end(REFUSAL_BODY);
 }
 
 function resetMidway(response: ServerResponse, { status, headers, body }: Exchange): void {

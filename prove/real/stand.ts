@@ -79,7 +79,7 @@ export interface Conclusion extends Finding {
   missed: string[];
   /** The kinds of what people were asked since the trial began. */
   raised: string[];
-  /** Where a run that is stuck stands, in words. */
+  /** Where a run that is stuck stands, and what was left undecided, in words. */
   standing: string[];
 }
 
@@ -283,7 +283,7 @@ export class Stand {
       recoveryS: (sinceMs - startedMs) / 1_000,
       missed,
       raised,
-      standing: standingOf(first, last, raised),
+      standing: [...standingOf(first, last, raised), ...last.refused],
     };
   }
 
@@ -354,6 +354,7 @@ export class Stand {
       final: statuses.every(isPayRunFinal),
       asked: asking.some((open) => open.length > 0),
       inDoubt: asking.flat().some(({ kind }) => kind === 'SUBMIT_UNKNOWN'),
+      refused: [...new Set(asking.flat().flatMap((one) => this.people.refusalOf(one) ?? []))],
       ...judgeBook(await this.book(ids, statuses), rows, this.approved),
     };
   }

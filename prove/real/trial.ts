@@ -85,6 +85,12 @@ export function meddled(
   };
 }
 
+/** The nth call of a kind that the bank executes is answered with a refusal all the same. */
+export function refusedAfterAll(call: Call, refusal: number, nth = 1): Meddling {
+  const meddle = meddleWith(call, { refusal }, nth);
+  return (exchange) => (exchange.status < 300 ? meddle(exchange) : undefined);
+}
+
 /** Meddles with one kind of call, from its nth on, so many times. */
 export function meddleWith(call: Call, effect: Effect, nth = 1, times = 1): Meddling {
   let seen = 0;

@@ -10,6 +10,7 @@ import { pairTrials } from './pair-trials';
 import { peopleTrials } from './people-trials';
 import { processTrials } from './process-trials';
 import { readTrials } from './read-trials';
+import { refusalTrials } from './refusal-trials';
 import { refusedRowTrials } from './refused-row-trials';
 import { totalTrials } from './total-trials';
 import type { Trial } from './trial';
@@ -30,6 +31,7 @@ export function allTrials(): Trial[] {
     ...databaseTrials(),
     ...peopleTrials(),
     ...refusedRowTrials(),
+    ...refusalTrials(),
     ...pairTrials(),
     buttonTrial(),
     ...crashTrials(),

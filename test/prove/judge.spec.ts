@@ -1,6 +1,7 @@
 import { shortcomingsOf } from '../../prove/real/faults';
 import { conclusionOf, judgeBook, Look, standingOf } from '../../prove/real/judge';
-import { breakagesOf } from '../../prove/real/mix';
+import { breakagesOf, struckTooSeldom } from '../../prove/real/mix';
+import { breaks, wordsOf } from '../../prove/table';
 import type { PayRunStatus } from '../../src/domain/pay-run';
 import { payRows } from '../support/pay-rows';
 
@@ -12,6 +13,7 @@ const well: Look = {
   paidTwice: false,
   paidUnapproved: false,
   differs: false,
+  refused: [],
 };
 /** All of it by the first look. */
 const byThen = (...kinds: string[]) => ({ first: kinds, all: kinds });
@@ -25,8 +27,20 @@ describe('what a run of the proof came to', () => {
       paidUnapproved: false,
       silent: false,
       stuck: false,
+      undecided: false,
       attention: false,
     });
+  });
+
+  it('is undecided where the desk refused to the end what people tried, which breaks the rule inside the assumptions', () => {
+    const asks = { ...well, final: false, asked: true };
+    const refused = { ...asks, refused: ['SUBMIT_UNKNOWN stayed open: the desk refused EXECUTED (409 NO)'] };
+    expect(conclusionOf(asks, asks, true, byThen())).toMatchObject({ undecided: false });
+    expect(conclusionOf(refused, well, true, byThen())).toMatchObject({ undecided: false });
+    const finding = conclusionOf(asks, refused, false, byThen());
+    expect(wordsOf(finding)).toBe('undecided');
+    expect(breaks(finding, 'inside')).toBe(true);
+    expect(breaks(finding, 'outside')).toBe(false);
   });
 
   it('is stuck at rest, and after people have decided, where it is not final and nothing is asked', () => {
@@ -174,11 +188,22 @@ describe('a mixture', () => {
   };
 
   it('is well whatever did not strike and was asked, and breaks where an invariant broke and was resolved', () => {
-    expect(breakagesOf(mixed)).toEqual([]);
-    expect(breakagesOf({ ...mixed, raised: ['INVARIANT_BREACH', 'SUBMIT_UNKNOWN'] })).toEqual([
-      'an invariant broke',
-    ]);
-    expect(breakagesOf({ ...mixed, paidTwice: true })).toEqual(['paid twice']);
+    expect(breakagesOf(mixed, 'inside')).toEqual([]);
+    const breach = { ...mixed, raised: ['INVARIANT_BREACH', 'SUBMIT_UNKNOWN'] };
+    expect(breakagesOf(breach, 'inside')).toEqual(['an invariant broke']);
+    expect(breakagesOf({ ...mixed, paidTwice: true }, 'inside')).toEqual(['paid twice']);
+  });
+
+  it('may pay twice outside the assumptions, where it is told', () => {
+    const told = { ...mixed, paidTwice: true, raised: ['INVARIANT_BREACH'] };
+    expect(breakagesOf(told, 'outside')).toEqual([]);
+    expect(breakagesOf({ ...told, silent: true }, 'outside')).toEqual(['paid twice, silent']);
+  });
+
+  it('shows too little where few of its faults strike', () => {
+    expect(struckTooSeldom({ armed: 100, struck: 30 })).toBe(true);
+    expect(struckTooSeldom({ armed: 100, struck: 50 })).toBe(false);
+    expect(struckTooSeldom({ armed: 5, struck: 0 })).toBe(false);
   });
 });
 

@@ -75,6 +75,12 @@ describe('the model of the protocol', () => {
     expect(found).toEqual([]);
   });
 
+  it('is told in two transactions as well, unless something comes between them', () => {
+    const undisturbed = { crashRate: 0, pauseRate: 0, lostCommitRate: 0 };
+    const found = seedsUpTo(2_000).filter((seed) => finds(simulate(seed, 'totals', undisturbed)));
+    expect(found).toEqual([]);
+  });
+
   it.each(KEPT_SEEDS.model)('does not break the rule again at seed $seed: $found', ({ seed }) => {
     expect(breaksRule(simulate(seed))).toBe(false);
   });

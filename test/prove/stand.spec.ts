@@ -65,6 +65,24 @@ describe('a stand of the proof', () => {
     expect(await lease()).toEqual([{ woken_at: null, epoch: String(Number(epoch) + 1) }]);
   });
 
+  it('finds undecided what the desk refuses to decide, whatever people try', async () => {
+    const { superuserUrl } = stand.payroll.database;
+    await execute(
+      superuserUrl,
+      `CREATE FUNCTION refuses() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+         RAISE EXCEPTION 'refused'; END $$;
+       CREATE TRIGGER aa_refuses BEFORE INSERT ON attention_action FOR EACH ROW EXECUTE FUNCTION refuses()`,
+    );
+    const { undecided, stuck, standing } = await concluded(() =>
+      stand.payroll.fault({ operation: 'submit', kind: '422', every: 1 }),
+    );
+    await execute(superuserUrl, 'DROP TRIGGER aa_refuses ON attention_action');
+    expect({ undecided, stuck }).toEqual({ undecided: true, stuck: false });
+    expect(standing).toEqual([
+      expect.stringMatching(/^SUBMIT_REFUSED stayed open: the desk refused NOT_EXECUTED \(500 /),
+    ]);
+  });
+
   it('finds a run stuck that never ends after people have decided what it asked', async () => {
     await execute(
       stand.payroll.database.superuserUrl,
