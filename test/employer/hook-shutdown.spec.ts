@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { BankClient } from '../../src/bank/client';
 import { Clock } from '../../src/config/clock';
 import { Config } from '../../src/config/env';
@@ -7,6 +8,7 @@ import { HookService } from '../../src/employer/hook.service';
 
 it('a check of the hook that hangs holds the shutdown up for what is left of ten seconds', async () => {
   jest.useFakeTimers();
+  jest.spyOn(Logger.prototype, 'log').mockImplementation();
   const hanging = { exclusively: () => new Promise(() => undefined) } as unknown as Database;
   const settings = { PUBLIC_URL: 'https://payrun.example' } as Config;
   const shutdown = new Shutdown();
