@@ -253,7 +253,11 @@ function lie({ id: customerInstructionId, rows }: LedgerInstruction, n: number):
  * @throws where it is answered otherwise than that it was taken, or is to come again
  */
 async function flood(stand: Stand, about: LedgerInstruction): Promise<void> {
-  const agent = new Agent({ connections: FLOOD_CONNECTIONS, pipelining: FLOOD_PIPELINED });
+  const agent = new Agent({
+    connections: FLOOD_CONNECTIONS,
+    pipelining: FLOOD_PIPELINED,
+    connectTimeout: GIVEN_UP_MS,
+  });
   const { arrivals, stop } = arrivalsOf(FLOODED);
   const underway: Promise<Answer>[] = [];
   const startedMs = performance.now();
@@ -266,7 +270,7 @@ async function flood(stand: Stand, about: LedgerInstruction): Promise<void> {
   const answers = await Promise.all(underway);
   stop();
   await agent.destroy();
-  const others = new Set(answers.filter((status) => ![200, 503, GIVEN_UP].includes(status)));
+  const others = new Set(answers.filter((answer) => ![200, 503, GIVEN_UP].some((one) => one === answer)));
   if (others.size > 0) throw new Error(`webhooks of the flood were answered with ${[...others].join(', ')}`);
   const count = (answer: Answer) => answers.filter((status) => status === answer).length;
   // How many are taken is the machine's affair.
@@ -299,8 +303,8 @@ function arrivalsOf(path: string): { arrivals: readonly number[]; stop: () => vo
   return { arrivals, stop: () => unsubscribe(WRITTEN, note) };
 }
 
-/** A status, or that there was none in time, or none at all. */
-type Answer = number | typeof GIVEN_UP | 'no answer';
+/** A status, or that there was none in time, or why there was none. */
+type Answer = number | string;
 
 async function send(stand: Stand, agent: Agent, body: string): Promise<Answer> {
   const sentMs = performance.now();
@@ -321,8 +325,8 @@ async function send(stand: Stand, agent: Agent, body: string): Promise<Answer> {
     });
     await response.body.dump();
     return response.statusCode;
-  } catch {
+  } catch (error) {
     // Whoever gives one up ends its connection, and so those behind it.
-    return performance.now() - sentMs >= NEARLY * GIVEN_UP_MS ? GIVEN_UP : 'no answer';
+    return performance.now() - sentMs >= NEARLY * GIVEN_UP_MS ? GIVEN_UP : String(error);
   }
 }
