@@ -64,8 +64,9 @@ describe('a submit whose totals differ', () => {
 
     await execute(payroll.database.superuserUrl, 'DROP TRIGGER cannot_tell ON attention');
     await payroll.askedAbout(id, 'TOTAL_MISMATCH_AFTER_SUBMIT');
-    expect(await recorded()).toEqual([
-      { status: 'SUBMITTED', checked: null, executed: true, payments: ['SUBMITTED'] },
+    // A read may have compared them since.
+    expect(await recorded()).toMatchObject([
+      { status: 'SUBMITTED', executed: true, payments: ['SUBMITTED'] },
     ]);
     expect((await payroll.calls()).submit).toBe(1);
   });
