@@ -96,7 +96,7 @@ export class BalanceLook {
     const comparison = { ...followed, shownFrom, shownMs, againMs, watchedFrom };
     const compared = await this.database.inEmployer(claim.employerId, async (tx) => {
       const since = await takenSince(tx, comparison);
-      return since && { ...since, before: await tookJustBefore(tx, comparison) };
+      return since && { ...since, before: await tookJustBefore(tx, comparison, since.paid) };
     });
     if (compared === undefined) return false;
     const endsShownTo = this.clock.now().getTime() - this.config.BANK_LAG_BOUND_MS;

@@ -35,12 +35,17 @@ export class InstructionGlance {
     return account.reads.includes('INSTRUCTION') ? this.at(followed) : undefined;
   }
 
-  /** After its payments were seen, it is read where count and sum are due, or its status may say what keeps them. */
+  /**
+   * After its payments were seen, it is read where count and sum are due, its status may say what keeps them, or the bank may
+   * have moved on the date by which they are late.
+   */
   async afterPayments(followed: Followed, seen: readonly BankPayment[]): Promise<Glance | undefined> {
-    const { instruction } = followed;
+    const { instruction, run } = followed;
+    const late = this.lateness.of(run, instruction);
     const isUnsure =
       this.totals.areDue(instruction) ||
       this.standsStill(followed, seen) ||
+      (instruction.status === 'SUBMITTED' && (late.shouldHaveMoved || late.overdue)) ||
       alarmOfStatus(instruction.bankStatus ?? '');
     return isUnsure ? this.at(followed) : undefined;
   }

@@ -227,28 +227,35 @@ export type TookBefore = Pick<PaidByInstruction, 'amountMinor' | 'chargesMinor'>
 
 /**
  * What each instruction of another run took that ended within `againMs` before what the balance of a run shows: the bank may
- * have booked it later. Only of runs whose own looks tell what was taken again, or found the balance even since.
+ * have booked it later. Only of runs whose own looks can tell what was taken again, or found nothing after all else had ended.
  */
 export async function tookJustBefore(
   tx: EmployerTransaction,
-  { run, account, shownFrom, againMs }: Comparison,
+  { run, account, shownFrom, shownMs, againMs, watchedFrom }: Comparison,
+  paid: readonly TakenByInstruction[],
 ): Promise<TookBefore[]> {
-  const rows = await queryByHash<{ amount_minor: string; charges_minor: string }>(
-    tx,
-    `WITH ended AS MATERIALIZED (
-       SELECT o.id, o.pay_run_id FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id
-       WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND r.id <> $3 AND o.status = 'CLOSED'
-         AND (r.balance_before_minor IS NOT NULL OR r.balance_even_at >= $6)
-         AND o.closed_at < $4 AND o.closed_at >= $4::timestamptz - make_interval(secs => $5::float8 / 1000))
-     SELECT sum(p.amount_minor) AS amount_minor, coalesce(sum(p.charges_minor), 0) AS charges_minor
-     FROM bank_payment b JOIN payment p ON p.employer_id = $1 AND p.id = b.payment_id AND p.status = 'SETTLED'
-       AND p.pay_run_id = ANY (ARRAY(SELECT pay_run_id FROM ended))
-     WHERE b.employer_id = $1 AND b.instruction_id = ANY (ARRAY(SELECT id FROM ended))
-     GROUP BY b.instruction_id`,
-    [tx.employerId, account.bankAccountId, run.id, shownFrom, againMs, run.balanceReadAt],
-  );
+  const lastEndMs = paid.reduce((last, one) => Math.max(last, one.lastEndAt.getTime()), 0);
+  const rows = await queryByHash<{ amount_minor: string; charges_minor: string }>(tx, TOOK_BEFORE, [
+    ...[tx.employerId, account.bankAccountId, run.id, shownFrom, againMs, new Date(lastEndMs)],
+    ...[shownMs.asked, shownMs.read, watchedFrom],
+  ]);
   return rows.map((row) => ({
     amountMinor: BigInt(row.amount_minor),
     chargesMinor: BigInt(row.charges_minor),
   }));
 }
+
+const TOOK_BEFORE = `WITH took AS MATERIALIZED (
+    SELECT o.id, o.pay_run_id, r.balance_read_at, ${shownFrom('$7', '$8')} AS shown_from, o.closed_at AS ended_at,
+      r.balance_even_at >= $6 AS is_even
+    FROM ${OF_ACCOUNT} AND r.id <> $3 AND o.status = 'CLOSED'
+      AND o.closed_at < $4 AND o.closed_at >= $4::timestamptz - make_interval(secs => $5::float8 / 1000)),
+  ended AS MATERIALIZED (${ENDED}), comparing AS MATERIALIZED (${COMPARING}),
+  before AS MATERIALIZED (
+    SELECT id, pay_run_id FROM took
+    WHERE is_even OR balance_read_at IS NOT NULL AND pay_run_id IN (SELECT pay_run_id FROM comparing))
+  SELECT sum(p.amount_minor) AS amount_minor, coalesce(sum(p.charges_minor), 0) AS charges_minor
+  FROM bank_payment b JOIN payment p ON p.employer_id = $1 AND p.id = b.payment_id AND p.status = 'SETTLED'
+    AND p.pay_run_id = ANY (ARRAY(SELECT pay_run_id FROM before))
+  WHERE b.employer_id = $1 AND b.instruction_id = ANY (ARRAY(SELECT id FROM before))
+  GROUP BY b.instruction_id`;

@@ -49,10 +49,12 @@ export class RestoreWatch {
     await this.database.inEmployer(employerId, async (tx) => {
       const run = payRunId === null ? undefined : await lockRun(tx, payRunId);
       if (!(await noteSubmitted(tx, bankInstructionId, status))) return;
+      const stored = await storedAs(tx, bankInstructionId);
+      // What was given up is watched by itself.
+      if (stored?.status === 'ABANDONED') return;
       if (run !== undefined && TAKES_IT_BACK.includes(run.status))
         await tellWhereReleasedSince(tx, bankInstructionId, run);
-      else if ((await storedAs(tx, bankInstructionId)) === null)
-        await tellOfForgottenMove(tx, bankInstructionId, run);
+      else if (stored === null) await tellOfForgottenMove(tx, bankInstructionId, run);
     });
   }
 

@@ -1,13 +1,14 @@
 import type { BankPayment } from '../../src/bank/records';
 import { MAGIC_CREDITORS, type MagicCreditor } from '../../src/bank-sandbox/magic';
 import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
+import { addDays } from '../../src/domain/calendar';
 import { BankReads } from '../../src/employer/bank-reads';
 import { PaymentSource } from '../../src/settlement/payment-source';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll, PayrollOptions } from '../support/payroll';
-import { passThrough } from '../support/payments-shown';
+import { passThrough, showsInstructions } from '../support/payments-shown';
 
 let payroll: Payroll;
 afterEach(async () => {
@@ -96,6 +97,21 @@ describe('a payment that failed the checks of the bank, and is left as not proce
     expect(await statuses(id)).toEqual(['SUBMITTED']);
     payroll.clock.set(new Date(`${started.date}T17:00:00Z`));
     await eventuallyRead(async () => (await payroll.run(id)).status === 'FAILED');
+  });
+
+  it('is waited for until the cut-off of the date to which the bank has moved it on, though another is under way', async () => {
+    const started = await Payroll.startOnPayday(LEAVES);
+    payroll = started.payroll;
+    const nextDay = addDays(started.date, 1);
+    showsInstructions(payroll.services[0]!.app.get(BankReads), () => ({ executionDate: nextDay }));
+    const id = await paid(['notProcessable', 'neverSettles'], 2);
+    await payroll.until(id, ['FOLLOWING'], 20_000);
+    await readAgain();
+    payroll.clock.set(new Date(`${started.date}T17:00:00Z`));
+    await readAgain();
+    expect(await statuses(id)).toEqual(['SUBMITTED', 'SUBMITTED']);
+    payroll.clock.set(new Date(`${nextDay}T17:00:00Z`));
+    await eventuallyRead(async () => (await statuses(id))[0] === 'FAILED');
   });
 
   it.each(['SETTLED', 'EXCHANGED'])(

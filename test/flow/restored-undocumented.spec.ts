@@ -381,6 +381,31 @@ describe('a verified run of which the bank shows an instruction, after a restore
     expect(await asked('INVARIANT_BREACH')).toEqual([]);
   });
 
+  it('stops everything once where it was given up, and people were paid by another meanwhile', async () => {
+    const id = await verified();
+    const [before] = await builtOf(id);
+    showUnnamed([before!]);
+    await restoring.restore();
+    await resumed(id);
+    await paidByAnother(id);
+    await restoring.change(
+      `UPDATE instruction SET status = 'ABANDONED' WHERE bank_instruction_id = '${before!}';
+       DELETE FROM lease WHERE subject_id = (SELECT id FROM instruction WHERE bank_instruction_id = '${before!}');
+       INSERT INTO lease (subject_id, employer_id, kind, wake_at)
+         SELECT id, employer_id, 'FOLLOW', now() FROM instruction WHERE bank_instruction_id = '${before!}'`,
+    );
+    jest.restoreAllMocks();
+    await payroll.submitAtBank(before!);
+    const looks = jest.spyOn(RestoreCheck.prototype, 'adoptWaiting');
+    await startedAnew();
+    const moved = async () =>
+      (await asked('INVARIANT_BREACH')).filter(({ happened }) => happened.includes('has moved at the bank'));
+    await eventually(async () => (await moved()).length > 0, 30_000);
+    await eventually(() => Promise.resolve(looks.mock.results.length > 0), 20_000);
+    await looks.mock.results[0]!.value;
+    expect(await moved()).toHaveLength(1);
+  });
+
   it('stops everything for each instruction of it that the bank goes on with', async () => {
     const id = await unbuilt(4);
     const built = await builtOf(id);

@@ -857,6 +857,23 @@ describe('a run whose balance was read soon after another ended, paid from the s
       expect(await asked()).toEqual(OF_EITHER);
     });
 
+    it('is asked about where no look over the other can compare', async () => {
+      const readAt = beforeSubmitOf(`'${runIds[0]}'`);
+      await sql(
+        `UPDATE pay_run SET balance_asked_at = ${readAt}, balance_read_at = now() WHERE id = '${runIds[0]}'`,
+      );
+      await look(2n * PAID, undefined, 1);
+      expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
+    });
+
+    it('is asked about where the other was found even before it ended itself, and is looked at no more', async () => {
+      await isLookedAtNoMore();
+      await sql(`UPDATE pay_run SET balance_even_at = (SELECT min(closed_at) - interval '1 second' FROM instruction
+        WHERE pay_run_id = '${runIds[1]}') WHERE id = '${runIds[0]}'`);
+      await look(2n * PAID, undefined, 1);
+      expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
+    });
+
     it('is asked about where the other ended more than a day before', async () => {
       await ended('25 hours');
       await look(2n * PAID, undefined, 1);

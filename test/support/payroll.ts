@@ -576,11 +576,13 @@ async function leaveTheLastMinutes({ offsetMs }: MovedClock): Promise<boolean> {
   return true;
 }
 
-/** At a weekend the bank is at its next banking day already: what is paid would wait for it. */
+/** At a weekend the bank is to be at its next banking day already: what is paid would wait for it. */
 async function skipClosedDays(bank: Sandbox): Promise<void> {
   const today = new Date().toISOString().slice(0, 10);
   const date = earliestExecutionDate(new Date(`${today}T00:00:00Z`), { cutOff: '23:59', timeZone: 'UTC' });
-  if (date !== today) await axios.post(`${bank.url}/sandbox/clock`, { now: `${date}T00:00:00Z` });
+  if (date === today) return;
+  const { data } = await axios.get<{ date: string }>(`${bank.url}/sandbox/clock`);
+  if (data.date < date) await axios.post(`${bank.url}/sandbox/clock`, { now: `${date}T00:00:00Z` });
 }
 
 /** A process that says by then on no machine where it listens never will. */
