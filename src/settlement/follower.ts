@@ -73,6 +73,8 @@ interface Seen extends Sight {
   isSecond: boolean;
   /** When the read began, as `performance.now()`. */
   begunAt: number;
+  /** The same by the clock. */
+  at: Date;
 }
 
 /** The payments that a read showed, by which way, and what kept more of them from being read. */
@@ -134,7 +136,7 @@ export class Follower {
    */
   async step(claim: Claim, followed: Followed): Promise<Step> {
     const { instruction, account } = followed;
-    const [begunAt, now] = [performance.now(), this.clock.now()];
+    const [begunAt, at] = [performance.now(), this.clock.now()];
     const isSecond = this.totals.isSecondLook(instruction);
     const glance = await this.glance.beforePayments(followed);
     // What reads before it left to try is tried soon, and not a day later.
@@ -152,12 +154,12 @@ export class Follower {
     const mayShow = asked !== undefined && account.reads.includes('INSTRUCTION');
     const hidden = mayShow && shown === undefined && failure === undefined;
     crashPoint('follow.read');
-    const before = this.passBefore(claim, instruction, now);
+    const before = this.passBefore(claim, instruction, at);
     const isStopped = unread !== undefined || cutShort !== undefined;
-    const read = { seen, by, cameBack, shown, hidden, gone, isSecond, begunAt };
+    const read = { seen, by, cameBack, shown, hidden, gone, isSecond, begunAt, at };
     const { lacking, pass } = await this.database.inEmployer(claim.employerId, async (tx) => {
       const { unshown, hadEnded } = await this.record(tx, claim, followed, read);
-      const reading = { begunAt: now, lacking: unshown, untried: untried ?? (cutShort && unshown) };
+      const reading = { begunAt: at, lacking: unshown, untried: untried ?? (cutShort && unshown) };
       const tried = passOf(before, reading);
       if (hadEnded && !isStopped && isWhole(tried)) await recordWhole(tx, instruction, tried.begunAt);
       return { lacking: unshown, pass: tried };
@@ -222,7 +224,7 @@ export class Follower {
       const mayBeGone = error instanceof NotFound && this.lateness.isOverdue(run);
       if (mayBeGone && (glance ?? (await this.glance.at(followed))).gone === true) {
         const none: Sight = { seen: [], by: undefined, shown: undefined, hidden: true, gone: true };
-        const nothing = { ...none, cameBack, isSecond: false, begunAt: 0 };
+        const nothing = { ...none, cameBack, isSecond: false, begunAt: 0, at: this.clock.now() };
         await this.database.inEmployer(claim.employerId, (tx) => this.record(tx, claim, followed, nothing));
       }
       throw error;
@@ -283,10 +285,10 @@ export class Follower {
     followed: Followed,
     read: Seen,
   ): Promise<{ unshown: readonly string[]; hadEnded: boolean }> {
-    const { seen, cameBack, shown, gone, isSecond, begunAt } = read;
+    const { seen, cameBack, shown, gone, isSecond, begunAt, at } = read;
     const instruction = await this.recordStatus(tx, claim, followed, shown);
     const before = await followedPayments(tx, this.personal, instruction);
-    const late = this.lateness.of(followed.run, instruction, shown?.executionDate);
+    const late = this.lateness.of(followed.run, instruction, shown?.executionDate, at);
     const isDone = late.shouldHaveMoved || this.hasEndedBut(instruction, before, seen);
     // After what is stored was read: how long ago that was is then not taken for more than it is.
     const maxAgeMs = this.config.BANK_LAG_BOUND_MS + (performance.now() - begunAt);

@@ -16,16 +16,20 @@ export class Lateness {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** @param shownDate the execution date that the bank shows, to which it may have moved the approved one on */
+  /**
+   * @param shownDate the execution date that the bank shows, to which it may have moved the approved one on
+   * @param at as of when: of what was not read since, whose date nobody has asked for, as of when the read began
+   */
   of(
     { executionDate: approved }: Pick<PayRun, 'executionDate'>,
     instruction: Pick<Instruction, 'status' | 'submittedAt'>,
     shownDate = approved,
+    at = this.clock.now(),
   ): { shouldHaveMoved: boolean; overdue: boolean } {
     const executionDate = isOtherDate(shownDate, approved) ? approved : shownDate;
     return {
-      shouldHaveMoved: this.shouldHaveMoved(executionDate, instruction),
-      overdue: this.isOverdue({ executionDate }),
+      shouldHaveMoved: this.shouldHaveMoved(executionDate, instruction, at),
+      overdue: this.isOverdue({ executionDate }, at),
     };
   }
 
@@ -39,15 +43,16 @@ export class Lateness {
   private shouldHaveMoved(
     executionDate: IsoDate,
     instruction: Pick<Instruction, 'status' | 'submittedAt'>,
+    at: Date,
   ): boolean {
     const cutOffMs = sendingCloses(executionDate, bankHours(this.config)).getTime();
-    const isPast = this.clock.now().getTime() >= cutOffMs + this.config.BANK_PATIENCE_MS;
+    const isPast = at.getTime() >= cutOffMs + this.config.BANK_PATIENCE_MS;
     return instruction.status === 'SUBMITTED' && isPast && this.isOld(instruction);
   }
 
   /** Whether every payment should be final by now. */
-  isOverdue({ executionDate }: Pick<PayRun, 'executionDate'>): boolean {
-    const today = localDate(this.clock.now(), this.config.BANK_TIME_ZONE);
+  isOverdue({ executionDate }: Pick<PayRun, 'executionDate'>, at = this.clock.now()): boolean {
+    const today = localDate(at, this.config.BANK_TIME_ZONE);
     return isOverdue(executionDate, today, new Set(this.config.BANK_CLOSED_DAYS));
   }
 
