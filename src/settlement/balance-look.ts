@@ -264,24 +264,23 @@ async function record(
   seen: Seen,
   comparison: Comparison,
 ): Promise<void> {
-  const isLastOf = async ({ isLast }: { isLast: boolean }) =>
-    isLast && !(await isUnsentBeside(tx, comparison));
+  const isOver = async (isLast: boolean) => isLast && !(await isUnsentBeside(tx, comparison));
   switch (seen.kind) {
     case 'missing':
       return tellOfNotComeBack(tx, run, seen.missingMinor);
     case 'even':
       await clear(tx, ['TOTALS_UNSEEN'], run.id, TOLD);
       await foundEven(tx, run);
-      if (await isLastOf(seen)) await lookNoMore(tx, run);
+      if (await isOver(seen.isLast)) await lookNoMore(tx, run);
       return;
     case 'other-traffic':
       // It says nothing of what people were asked about.
-      if (!(await isAsked(tx, run)) && (await isLastOf({ isLast: true }))) await lookNoMore(tx, run);
+      if (!(await isAsked(tx, run)) && (await isOver(true))) await lookNoMore(tx, run);
       return;
     case 'again': {
       if (seen.isToAsk) await tellOfNotComeBack(tx, run, seen.missingMinor);
       const isStillAsked = seen.missingMinor > 0n && (await isAsked(tx, run));
-      if (!isStillAsked && (await isLastOf(seen))) {
+      if (!isStillAsked && (await isOver(seen.isLast))) {
         await clear(tx, ['TOTALS_UNSEEN'], run.id, TOLD);
         await lookNoMore(tx, run);
       }

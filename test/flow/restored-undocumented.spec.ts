@@ -143,6 +143,18 @@ async function resumed(id: string): Promise<void> {
   expect((await payroll.run(id)).stopped).toMatchObject({ reason: 'RESTORED' });
 }
 
+/**
+ * Restores the copy, after which the bank shows its first instruction in a status that no document names; two people let
+ * everything go on. @returns what the bank calls that instruction
+ */
+async function leftUnclear(id: string): Promise<string> {
+  const [before] = await builtOf(id);
+  showUnnamed([before!]);
+  await restoring.restore();
+  await resumed(id);
+  return before!;
+}
+
 /** What people are asked about an instruction, which names no other. */
 async function askedOf(bankInstructionId: string): Promise<string> {
   const questions = (await asked('UNRECORDED_SUBMIT')).filter(({ happened }) =>
@@ -232,11 +244,8 @@ describe('a run of which the bank shows an instruction, after a restore, in an u
     ['is not built', () => unbuilt()],
   ])('and that %s in the copy, is not said to be unsubmitted, and is cancelled', async (_is, made) => {
     const id = await made();
-    const [before] = await builtOf(id);
-    showUnnamed([before!]);
-    await restoring.restore();
-    await resumed(id);
-    await unsubmitted(before!);
+    const before = await leftUnclear(id);
+    await unsubmitted(before);
     await cancelled(id);
   });
 });
@@ -262,13 +271,10 @@ describe('a run in mid-submit of which the bank shows an instruction, after a re
     ['two people say that it was executed', saidOf],
   ])('stops everything where people were paid by another meanwhile, and %s', async (_what, learnt) => {
     const id = await inMidRun();
-    const [before] = await builtOf(id);
-    showUnnamed([before!]);
-    await restoring.restore();
-    await resumed(id);
+    const before = await leftUnclear(id);
     await paidByAnother(id);
     expect([await submits(), await asked('INVARIANT_BREACH')]).toEqual([1, []]);
-    await learnt(before!);
+    await learnt(before);
     await payroll.askedAbout(id, 'INVARIANT_BREACH');
     expect(await asked('INVARIANT_BREACH')).toHaveLength(1);
     expect(await submitsOff()).toBe(true);
@@ -278,13 +284,10 @@ describe('a run in mid-submit of which the bank shows an instruction, after a re
 describe('a run that was approved after the backup, and of which the bank shows an instruction in an undocumented status', () => {
   it('is told anew once that was submitted, stops nobody else, and is taken back once it is approved again', async () => {
     const id = await unapproved();
-    const [before] = await builtOf(id);
-    showUnnamed([before!]);
-    await restoring.restore();
-    await resumed(id);
+    const before = await leftUnclear(id);
     expect((await payroll.run(id)).status).toBe('READY');
-    await movedAtBank(before!);
-    await toldAnew(before!);
+    await movedAtBank(before);
+    await toldAnew(before);
     expect([await asked('INVARIANT_BREACH'), await submitsOff()]).toEqual([[], false]);
     await payroll.approve(await payroll.run(id));
     await settled(id);
@@ -338,12 +341,9 @@ describe('a verified run of which the bank shows an instruction, after a restore
     [' and was not built in the copy', () => unbuilt()],
   ])('stops everything where it was cancelled%s and the bank goes on with it after all', async (_, made) => {
     const id = await made();
-    const [before] = await builtOf(id);
-    showUnnamed([before!]);
-    await restoring.restore();
-    await resumed(id);
+    const before = await leftUnclear(id);
     await cancelled(id);
-    await payroll.submitAtBank(before!);
+    await payroll.submitAtBank(before);
     await restoring.change('UPDATE lease SET wake_at = now()');
     await startedAnew();
     await payroll.askedAbout(id, 'INVARIANT_BREACH');
@@ -353,13 +353,10 @@ describe('a verified run of which the bank shows an instruction, after a restore
 
   it('stops everything where it is cancelled that was not built in the copy, after people were told that it was submitted', async () => {
     const id = await unbuilt();
-    const [before] = await builtOf(id);
-    showUnnamed([before!]);
-    await restoring.restore();
-    await resumed(id);
+    const before = await leftUnclear(id);
     await refusePayments();
-    await movedAtBank(before!);
-    await toldAnew(before!);
+    await movedAtBank(before);
+    await toldAnew(before);
     expect(await asked('INVARIANT_BREACH')).toEqual([]);
     await cancel(id);
     await payroll.askedAbout(id, 'INVARIANT_BREACH');
@@ -368,14 +365,11 @@ describe('a verified run of which the bank shows an instruction, after a restore
 
   it('stops nobody where it is cancelled after people said that it was executed', async () => {
     const id = await verified();
-    const [before] = await builtOf(id);
-    showUnnamed([before!]);
-    await restoring.restore();
-    await resumed(id);
+    const before = await leftUnclear(id);
     await refusePayments();
-    await saidOf(before!);
+    await saidOf(before);
     jest.restoreAllMocks();
-    await payroll.submitAtBank(before!);
+    await payroll.submitAtBank(before);
     await cancel(id);
     await payroll.until(id, ['CANCELLED'], 20_000);
     expect(await asked('INVARIANT_BREACH')).toEqual([]);
@@ -383,19 +377,16 @@ describe('a verified run of which the bank shows an instruction, after a restore
 
   it('stops everything once where it was given up, and people were paid by another meanwhile', async () => {
     const id = await verified();
-    const [before] = await builtOf(id);
-    showUnnamed([before!]);
-    await restoring.restore();
-    await resumed(id);
+    const before = await leftUnclear(id);
     await paidByAnother(id);
     await restoring.change(
-      `UPDATE instruction SET status = 'ABANDONED' WHERE bank_instruction_id = '${before!}';
-       DELETE FROM lease WHERE subject_id = (SELECT id FROM instruction WHERE bank_instruction_id = '${before!}');
+      `UPDATE instruction SET status = 'ABANDONED' WHERE bank_instruction_id = '${before}';
+       DELETE FROM lease WHERE subject_id = (SELECT id FROM instruction WHERE bank_instruction_id = '${before}');
        INSERT INTO lease (subject_id, employer_id, kind, wake_at)
-         SELECT id, employer_id, 'FOLLOW', now() FROM instruction WHERE bank_instruction_id = '${before!}'`,
+         SELECT id, employer_id, 'FOLLOW', now() FROM instruction WHERE bank_instruction_id = '${before}'`,
     );
     jest.restoreAllMocks();
-    await payroll.submitAtBank(before!);
+    await payroll.submitAtBank(before);
     const looks = jest.spyOn(RestoreCheck.prototype, 'adoptWaiting');
     await startedAnew();
     const moved = async () =>
@@ -421,13 +412,10 @@ describe('a verified run of which the bank shows an instruction, after a restore
 
   it('is looked for, where it was cancelled and not built in the copy, for as long as what ended is watched', async () => {
     const id = await unbuilt();
-    const [before] = await builtOf(id);
-    showUnnamed([before!]);
-    await restoring.restore();
-    await resumed(id);
+    const before = await leftUnclear(id);
     await cancelled(id);
     await restoring.change(`UPDATE forgotten_instruction SET found_at = now() - interval '100 days'`);
-    await payroll.submitAtBank(before!);
+    await payroll.submitAtBank(before);
     const looks = jest.spyOn(RestoreCheck.prototype, 'adoptWaiting');
     await startedAnew();
     await eventually(() => Promise.resolve(looks.mock.results.length > 0), 20_000);
@@ -442,25 +430,19 @@ describe('a verified run of which the bank shows an instruction, after a restore
     ['and its run is cancelled that was not built', () => unbuilt(), true],
   ])('is told anew once the bank shows that it was submitted, %s', async (_what, made, isCancelled) => {
     const id = await made();
-    const [before] = await builtOf(id);
-    showUnnamed([before!]);
-    await restoring.restore();
-    await resumed(id);
-    await askedOf(before!);
+    const before = await leftUnclear(id);
+    await askedOf(before);
     if (isCancelled) await cancelled(id);
     await refusePayments();
-    await movedAtBank(before!);
-    await toldAnew(before!);
+    await movedAtBank(before);
+    await toldAnew(before);
     if (!isCancelled) expect(await asked('INVARIANT_BREACH')).toEqual([]);
   });
 
   it('is asked about once more until it is cancelled, and no more after that', async () => {
     const id = await verified();
-    const [before] = await builtOf(id);
-    showUnnamed([before!]);
-    await restoring.restore();
-    await resumed(id);
-    const path = await askedOf(before!);
+    const before = await leftUnclear(id);
+    const path = await askedOf(before);
     const { certain } = (await payroll.as('finance').get(path)).data;
     expect([certain, certain]).toEqual([
       expect.stringContaining('ROW_UNSEEN'),
@@ -485,7 +467,7 @@ describe('a verified run of which the bank shows an instruction, after a restore
     expect(await kinds()).toEqual(['UNRECORDED_SUBMIT']);
     // Another than the restore found says something else.
     jest.restoreAllMocks();
-    showUnnamed([before!], 'INI_SOMETHING_ELSE');
+    showUnnamed([before], 'INI_SOMETHING_ELSE');
     await restoring.change('UPDATE lease SET wake_at = now()');
     await payroll.askedAbout(id, 'UNKNOWN_STATUS');
     expect(await kinds()).toEqual(['UNKNOWN_STATUS', 'UNRECORDED_SUBMIT']);
