@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { escapeLiteral } from 'pg';
-import { Database, Statement, Transaction } from './database';
+import { Database, EmployerTransaction, Statement, Transaction } from './database';
 
 /** Cut-offs are judged by the process's clock: one that is further from the database's is not trusted with work. */
 export const CLOCK_TOLERANCE_MS = 60_000;
@@ -262,17 +262,18 @@ interface Wake {
 }
 
 /**
- * Puts subjects on the work list, or wakes them when they are on it, at the end of the transaction. What is followed
- * stays so: who wakes an instruction for the bank's calls may not know yet that it was submitted meanwhile.
+ * Puts subjects of the transaction's employer on the work list, or wakes them when they are on it, at the end of the
+ * transaction. What is followed stays so: who wakes an instruction for the bank's calls may not know yet that it was
+ * submitted meanwhile.
  * @param inMs when they are due; those that are due earlier stay so
  */
 export function wake(
-  tx: Transaction,
+  tx: EmployerTransaction,
   kind: LeaseKind,
-  employerId: string,
   subjectIds: readonly string[],
   inMs = 0,
 ): void {
+  const { employerId } = tx;
   const { wakes } = changesOf(tx);
   for (const subjectId of subjectIds) {
     const earlierMs = wakes.get(subjectId)?.inMs ?? inMs;

@@ -124,6 +124,6 @@ export async function keepProbedStatus(
     await keepBankStatus(tx, id, status);
     return status;
   }
-  wake(tx, 'ACCOUNT', tx.employerId, [id]);
+  wake(tx, 'ACCOUNT', [id]);
   return stands;
 }

@@ -70,10 +70,9 @@ export async function amend(
     wake(
       tx,
       'INSTRUCTION',
-      tx.employerId,
       alive.map((instruction) => instruction.id),
     );
-    wake(tx, 'RUN', tx.employerId, [run.id]);
+    wake(tx, 'RUN', [run.id]);
   }
   return amendment;
 }

@@ -80,7 +80,7 @@ export async function approve(
   const actor: Actor = `person:${personId}`;
   await movePaymentSet(tx, { payRunId: run.id, from: 'READY', to: 'APPROVED', actor });
   await moveRun(tx, run, 'APPROVED', actor);
-  wake(tx, 'ACCOUNT', tx.employerId, [run.accountId]);
+  wake(tx, 'ACCOUNT', [run.accountId]);
   await clear(tx, ['APPROVAL_LAPSED'], run.id, 'the run was approved again');
   await closeOverdue(tx, run);
 }

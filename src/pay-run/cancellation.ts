@@ -35,7 +35,6 @@ export async function cancelRun(
     wake(
       tx,
       'INSTRUCTION',
-      tx.employerId,
       alive.map((instruction) => instruction.id),
     );
 }

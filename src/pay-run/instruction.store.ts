@@ -142,7 +142,7 @@ export async function planAttempt(
     status: INSTRUCTION_INITIAL,
     bankRank: 0,
   });
-  wake(tx, 'INSTRUCTION', tx.employerId, [id]);
+  wake(tx, 'INSTRUCTION', [id]);
 }
 
 /**
@@ -183,7 +183,7 @@ export async function endUnsubmitted(
       actor,
       reason,
     });
-    wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
+    wake(tx, 'FOLLOW', [instruction.id]);
   }
-  wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
+  wake(tx, 'RUN', [instruction.payRunId]);
 }

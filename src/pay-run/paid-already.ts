@@ -175,7 +175,7 @@ export async function readContradicted(tx: EmployerTransaction, payRunId: string
     [tx.employerId, payRunId],
   );
   const ids = instructions.map(({ id }) => id);
-  wake(tx, 'FOLLOW', tx.employerId, ids);
+  wake(tx, 'FOLLOW', ids);
 }
 
 async function forgotten(tx: EmployerTransaction, payRunId: string): Promise<PaidAlready[]> {

@@ -43,7 +43,7 @@ export async function moveRun(
   appendHistory(tx, [
     { subject: 'pay_run', subjectId: run.id, payRunId: run.id, from, to, actor, reason, ...totals(run) },
   ]);
-  wake(tx, 'RUN', tx.employerId, [run.id]);
+  wake(tx, 'RUN', [run.id]);
 }
 
 /**

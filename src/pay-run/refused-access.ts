@@ -185,7 +185,6 @@ async function lookAtSubmitted(tx: EmployerTransaction, instructionId: string): 
   wake(
     tx,
     'FOLLOW',
-    tx.employerId,
     others.map(({ id }) => id),
   );
 }

@@ -101,7 +101,7 @@ export async function tellOfMoved(tx: EmployerTransaction, moved: readonly Moved
   const instructions = [...new Set(moved.map(({ bankInstructionId }) => named(bankInstructionId)))].sort();
   const told = { shown: `${shown} in ${instructions.join(', ')}`, words: instructions };
   await stopSuccessors(tx, moved, () => told);
-  wake(tx, 'FOLLOW', tx.employerId, [...new Set(moved.map(({ instructionId }) => instructionId))]);
+  wake(tx, 'FOLLOW', [...new Set(moved.map(({ instructionId }) => instructionId))]);
   return shown;
 }
 

@@ -16,11 +16,10 @@ export async function wakeUnsent(
     'SELECT id FROM instruction WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND status = ANY ($3)',
     [tx.employerId, runIds, statuses],
   );
-  wake(tx, 'RUN', tx.employerId, runIds);
+  wake(tx, 'RUN', runIds);
   wake(
     tx,
     'INSTRUCTION',
-    tx.employerId,
     unsent.map(({ id }) => id),
   );
 }

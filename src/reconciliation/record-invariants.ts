@@ -326,7 +326,7 @@ async function goOn(tx: EmployerTransaction, broken: readonly Finding[]): Promis
     [tx.employerId, broken.map(({ subjectId }) => subjectId)],
   );
   for (const { id, status } of sent) {
-    wake(tx, status === 'SUBMITTED' ? 'FOLLOW' : 'INSTRUCTION', tx.employerId, [id]);
+    wake(tx, status === 'SUBMITTED' ? 'FOLLOW' : 'INSTRUCTION', [id]);
     if (INSTRUCTION_PARKED.includes(status)) await askOfParked(tx, id);
   }
 }

@@ -408,11 +408,11 @@ export class Follower {
       reason,
     );
     await clear(tx, ['ROW_UNSEEN', 'ENDED_BY_BANK'], instruction.id, 'every payment reached its end');
-    wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
+    wake(tx, 'RUN', [instruction.payRunId]);
     // What these payments replace may have been paid after all since the look before the submit.
     const replaced = await instructionsReplacedIn(tx, followed.planned);
     const before = replaced.map(({ instructionId }) => instructionId);
-    wake(tx, 'FOLLOW', tx.employerId, before);
+    wake(tx, 'FOLLOW', before);
     return true;
   }
 }

@@ -113,7 +113,7 @@ export class WebhookInbox {
     await this.database.inEmployer(employerId, async (tx) => {
       await keepEvents(tx, uncounted(employerId, concerning));
       const accountIds = new Set(mine.flatMap((one) => one.accountIds));
-      wake(tx, 'ACCOUNT', employerId, [...accountIds]);
+      wake(tx, 'ACCOUNT', [...accountIds]);
     });
     counted(employerId, concerning);
   }

@@ -237,7 +237,7 @@ export class AttentionDesk {
       case 'TRY_AGAIN':
         return this.again.carryOut(tx, attention, action);
       case 'GO_ON':
-        return wake(tx, 'RUN', tx.employerId, [attention.subjectId]);
+        return wake(tx, 'RUN', [attention.subjectId]);
       case 'RESUME':
         if (attention.kind === 'RESTORED') {
           await assertReconciled(tx, attention.subjectId, action.evidence);

@@ -143,7 +143,7 @@ export class Builder {
         // Whoever was overtaken may hear this after the instruction was given up, and people were asked about it.
         if (status === 'BUILDING') {
           await clear(tx, REFUSALS_TO_INITIATE, [work.planned.id, instruction.id], 'the bank opened it');
-          wake(tx, 'INSTRUCTION', tx.employerId, [instruction.id]);
+          wake(tx, 'INSTRUCTION', [instruction.id]);
         }
         return 0;
       }

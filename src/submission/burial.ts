@@ -13,12 +13,12 @@ import { isPastSubmit, mayBeSubmitted, readBankStatus } from '../domain/bank-sta
 import { DomainError } from '../domain/errors';
 import { readToDecide } from '../employer/bank-problem';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
-import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
+import { instructionOfRun, lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { finishCall } from './call-record';
 import { EndedInstruction } from './ended-instruction';
 import { InstructionReader } from './read-back';
-import { loadWork, requireWork, Work } from './work';
+import { requireWork, Work } from './work';
 import { isWritten } from './written-word';
 
 /** How an instruction stands at the bank. */
@@ -47,7 +47,7 @@ export class Burial {
    */
   async prove(employerId: string, attention: Attention, evidence: string | null): Promise<void> {
     const work = await this.database.inEmployer(employerId, (tx) =>
-      loadWork(tx, attention.instructionId ?? ''),
+      instructionOfRun(tx, attention.instructionId ?? ''),
     );
     const bankInstructionId = work?.instruction.bankInstructionId;
     if (!work || bankInstructionId == null) {
@@ -85,8 +85,8 @@ export class Burial {
       actor,
       reason: action.reason,
     });
-    wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
-    wake(tx, 'RUN', tx.employerId, [work.run.id]);
+    wake(tx, 'FOLLOW', [instruction.id]);
+    wake(tx, 'RUN', [work.run.id]);
   }
 
   /** A read may be as old as the lag bound, and show what is no longer so: what a delete ended, or another one did. */

@@ -159,8 +159,8 @@ export class CutOff {
       unclear === undefined ? NEVER : `${NEVER}, and the bank does not say whether somebody else did`;
     await clear(tx, ASKED_BEFORE_SUBMIT, [instruction.id, work.planned.id], why);
     await clearAttempt(tx, instruction.id, why);
-    wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
-    wake(tx, 'RUN', tx.employerId, [work.run.id]);
+    wake(tx, 'FOLLOW', [instruction.id]);
+    wake(tx, 'RUN', [work.run.id]);
   }
 }
 

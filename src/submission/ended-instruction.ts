@@ -56,7 +56,7 @@ export class EndedInstruction {
       actor: `person:${action.proposedBy}`,
       reason: action.reason,
     });
-    wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
+    wake(tx, 'FOLLOW', [instruction.id]);
   }
 
   private async readAgain(

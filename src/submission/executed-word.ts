@@ -4,8 +4,8 @@ import { Database } from '../database/database';
 import { mayBeSubmitted } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
 import { Attention } from '../pay-run/attention.entity';
+import { instructionOfRun } from '../pay-run/instruction.store';
 import { InstructionReader } from './read-back';
-import { loadWork } from './work';
 import { isWritten } from './written-word';
 
 /** Two people say that a submit in doubt was executed: not on their word alone against what the bank shows. */
@@ -27,7 +27,9 @@ export class ExecutedWord {
     evidence: string | null,
   ): Promise<void> {
     if (isWritten(evidence)) return;
-    const work = await this.database.inEmployer(employerId, (tx) => loadWork(tx, instructionId ?? ''));
+    const work = await this.database.inEmployer(employerId, (tx) =>
+      instructionOfRun(tx, instructionId ?? ''),
+    );
     if (!work) return;
     const standing = await unless(isBankError, this.reader.standing(work));
     if (!standing || standing.isUnclear || standing.statuses.length === 0) return;

@@ -211,7 +211,7 @@ export class Recovery {
         certain: `${sentAgain(before)} It is never sent again. No other instruction pays these people.`,
       }),
     });
-    wake(tx, 'RUN', tx.employerId, [work.run.id]);
+    wake(tx, 'RUN', [work.run.id]);
   }
 }
 

@@ -12,6 +12,7 @@ import { OTHER_UNIT } from '../employer/readiness';
 import { clear, raise } from '../pay-run/attention.store';
 import { tellOfPaidAlready } from '../pay-run/paid-already';
 import { awaitTurnOfOpenRuns, RESTORED_UNCLEAR } from '../pay-run/stop';
+import { instructionOfRun } from '../pay-run/instruction.store';
 import { InstructionReader } from './read-back';
 import { Forgotten, RestoreAdoption } from './restore-adoption';
 import { Finding, happenedAfter, type HeldByRestore, isKept, isWhole } from './restore-words';
@@ -22,7 +23,7 @@ import { auditWithdrawn, lapseRestored, withdrawRestored } from './restored-appr
 import { takenBackBefore } from './taken-back';
 import { ASKED_OF, tellUnrecorded } from './unrecorded-submits';
 import { RowsChanged } from './tampering';
-import { loadWork, Work } from './work';
+import { Work } from './work';
 
 /** What a restore was told as. */
 export interface Restore {
@@ -223,7 +224,7 @@ async function heldWork(tx: EmployerTransaction): Promise<Work[]> {
   );
   const found: Work[] = [];
   for (const { id } of held) {
-    const work = await loadWork(tx, id);
+    const work = await instructionOfRun(tx, id);
     if (work) found.push(work);
   }
   return found;
@@ -365,13 +366,11 @@ async function wakeFollowed(tx: EmployerTransaction, watchDays: number): Promise
   wake(
     tx,
     'INSTRUCTION',
-    tx.employerId,
     inDoubt.map(({ id }) => id),
   );
   wake(
     tx,
     'FOLLOW',
-    tx.employerId,
     followed.map(({ id }) => id),
   );
 }

@@ -302,7 +302,6 @@ export class RunGate {
     wake(
       tx,
       'INSTRUCTION',
-      tx.employerId,
       instructions.map((one) => one.id),
     );
   }
@@ -335,7 +334,7 @@ interface Reserved {
  */
 async function awaitsHolds(tx: EmployerTransaction, claim: Claim, { submitted }: Reserved): Promise<boolean> {
   if (missingForMs(tx, claim, MONEY) >= HOLDS_READ_MS) return false;
-  wake(tx, 'FOLLOW', tx.employerId, submitted);
+  wake(tx, 'FOLLOW', submitted);
   return true;
 }
 

@@ -224,7 +224,7 @@ async function wakeAbandoned(tx: EmployerTransaction, watchDays: number): Promis
     [tx.employerId, watchDays],
   );
   const ids = abandoned.map(({ id }) => id);
-  if (ids.length > 0) wake(tx, 'FOLLOW', tx.employerId, ids);
+  if (ids.length > 0) wake(tx, 'FOLLOW', ids);
 }
 
 /** Wakes the run's instructions that are under way, or those in some states. @returns whether there are any */
@@ -235,6 +235,6 @@ async function wakeLive(
 ): Promise<boolean> {
   const alive = await liveInstructions(tx, run);
   const ids = alive.filter(({ status }) => states.includes(status)).map(({ id }) => id);
-  if (ids.length > 0) wake(tx, 'INSTRUCTION', tx.employerId, ids);
+  if (ids.length > 0) wake(tx, 'INSTRUCTION', ids);
   return ids.length > 0;
 }

@@ -21,11 +21,11 @@ import { BankReads } from '../employer/bank-reads';
 import { DECIDED } from '../employer/instruction-at-bank';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { isAfterEnd } from '../pay-run/attention-words';
-import { lockInstruction } from '../pay-run/instruction.store';
+import { instructionOfRun, lockInstruction } from '../pay-run/instruction.store';
 import { contradictions } from '../pay-run/match';
 import { messageIdOf, namesOf } from '../pay-run/message-id';
 import { movePayments } from '../pay-run/payment.store';
-import { expectedRows, loadWork, payableRows, Work } from './work';
+import { expectedRows, payableRows, Work } from './work';
 import { paymentsOfWord, WrittenWord } from './written-word';
 
 /** A submitted payment that waits for what a status means. */
@@ -77,7 +77,7 @@ export class StatusMeaning {
    */
   async prove(employerId: string, attention: Attention, action: AttentionActionRow): Promise<void> {
     const { work, waiting, rows } = await this.database.inEmployer(employerId, async (tx) => {
-      const found = await loadWork(tx, attention.instructionId ?? '');
+      const found = await instructionOfRun(tx, attention.instructionId ?? '');
       return {
         work: found,
         waiting: await decidedBy(tx, attention, action),
@@ -115,7 +115,7 @@ export class StatusMeaning {
     const ahead = action.action === 'NOT_PAID' ? seen.filter(isAhead) : [];
     if (clear.length === 0 && ahead.length === 0) return;
     await this.database.inEmployer(employerId, (tx) => {
-      wake(tx, 'FOLLOW', employerId, [work.instruction.id]);
+      wake(tx, 'FOLLOW', [work.instruction.id]);
       return Promise.resolve();
     });
     throw clear.length > 0 ? statusIsClear(clear.length) : wasExecuted(ahead.length);
@@ -142,7 +142,7 @@ export class StatusMeaning {
         waiting.map(({ status }) => status),
       ],
     );
-    if (isAfterEnd(attention)) return wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
+    if (isAfterEnd(attention)) return wake(tx, 'FOLLOW', [instruction.id]);
     const to = action.action === 'PAID' ? 'SETTLED' : 'VOID';
     const moves = waiting.map(
       ({ paymentId, status }) =>
@@ -153,7 +153,7 @@ export class StatusMeaning {
         }) as const,
     );
     await movePayments(tx, instruction.payRunId, 'SUBMITTED', moves, `person:${action.proposedBy}`);
-    wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
+    wake(tx, 'FOLLOW', [instruction.id]);
   }
 
   /** What the bank shows now of an instruction and its payments; what is not shown says nothing. */

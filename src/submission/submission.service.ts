@@ -14,6 +14,7 @@ import { CONFIG, Config } from '../config/env';
 import { Database, type EmployerTransaction } from '../database/database';
 import { Claim, fence, LeaseKind, Leases } from '../database/leases';
 import { leaseHolder, LeaseWorker, StepEnd, WakeIn } from '../database/lease-worker';
+import { instructionOfRun } from '../pay-run/instruction.store';
 import { Abandonment } from './abandonment';
 import { Adder } from './adder';
 import { Builder } from './builder';
@@ -32,7 +33,7 @@ import { accessRefused } from '../pay-run/refused-access';
 import { reportTampering, RowsChanged } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
 import { waitsForOf } from './waits-for';
-import { Halted, loadWork, Obstacle, obstacleOf, raiseUnusable, Work } from './work';
+import { Halted, Obstacle, obstacleOf, raiseUnusable, Work } from './work';
 import { raiseNotReady, raiseNotShown } from '../pay-run/waits-for-account';
 
 /**
@@ -143,7 +144,7 @@ export class SubmissionService {
 
   private async stepInstruction(claim: Claim): Promise<StepEnd> {
     const found = await this.database.inEmployer(claim.employerId, async (tx) => {
-      const work = await loadWork(tx, claim.subjectId);
+      const work = await instructionOfRun(tx, claim.subjectId);
       return work && { work, obstacle: await obstacleOf(tx, work.run) };
     });
     if (!found) return 'never';

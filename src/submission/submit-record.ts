@@ -106,6 +106,6 @@ export async function recordExecuted(
   });
   if (totals.kind === 'different') await groupsDiffer(tx, instruction, all, totals.shown);
   await clear(tx, ['ROW_UNSEEN'], instruction.id, 'it was submitted');
-  wake(tx, 'FOLLOW', tx.employerId, [instruction.id], isEqual ? readInMs : 0);
-  wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
+  wake(tx, 'FOLLOW', [instruction.id], isEqual ? readInMs : 0);
+  wake(tx, 'RUN', [instruction.payRunId]);
 }

@@ -301,7 +301,7 @@ export class Submitter {
           happened: `The bank refused the submit: ${why}.`,
           bankWords: saidIn(outcome),
         });
-        wake(tx, 'RUN', tx.employerId, [work.run.id]);
+        wake(tx, 'RUN', [work.run.id]);
         return readDelayMs(this.config, 0);
       }
       case 'rejected-unexecuted':
@@ -335,7 +335,7 @@ export class Submitter {
         happened:
           'The bank took a submit that two people declared not executed: its answer was recorded late.',
       });
-      wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
+      wake(tx, 'FOLLOW', [instruction.id]);
     }
     return 'never';
   }

@@ -9,12 +9,17 @@ import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { clear, clearAttempt } from '../pay-run/attention.store';
 import { needsWord } from '../pay-run/attention-words';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
-import { endUnsubmitted, lockInstruction, planAttempt, planOf } from '../pay-run/instruction.store';
+import {
+  endUnsubmitted,
+  instructionOfRun,
+  lockInstruction,
+  planAttempt,
+  planOf,
+} from '../pay-run/instruction.store';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun, openAmendment } from '../pay-run/pay-run.store';
 import { InstructionReader, shownUnclear } from './read-back';
 import { tellOfUnrecordedMove } from './unrecorded-move';
-import { loadWork } from './work';
 
 /** The states of a run in which its instructions are built, also one that had to be built again. */
 const BUILT_IN: readonly PayRunStatus[] = ['BUILDING', 'VERIFIED', 'SUBMITTING'];
@@ -38,9 +43,9 @@ export class TryAgain {
     { evidence }: Pick<AttentionActionRow, 'evidence'>,
   ): Promise<void> {
     const work = await this.database.inEmployer(employerId, async (tx) => {
-      const asked = await loadWork(tx, attention.instructionId ?? '');
+      const asked = await instructionOfRun(tx, attention.instructionId ?? '');
       const live = asked && liveOf(await attemptsFor(tx, asked.planned.id));
-      return live && loadWork(tx, live.id);
+      return live && instructionOfRun(tx, live.id);
     });
     if (!work || !INSTRUCTION_UNSENT.includes(work.instruction.status)) return;
     const shown = await readToDecide(() => unless(isHiddenForGood, this.reader.submittedBefore(work)));

@@ -90,8 +90,8 @@ export class UnseenWord {
         unseen.map(({ paymentId }) => paymentId),
       ],
     );
-    if (payRunId !== null) wake(tx, 'RUN', tx.employerId, [payRunId]);
-    if (instructionId !== null) wake(tx, 'INSTRUCTION', tx.employerId, [instructionId]);
+    if (payRunId !== null) wake(tx, 'RUN', [payRunId]);
+    if (instructionId !== null) wake(tx, 'INSTRUCTION', [instructionId]);
   }
 }
 

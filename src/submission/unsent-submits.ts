@@ -85,5 +85,5 @@ async function provenUnsent(tx: EmployerTransaction, unsent: UnsentSubmit): Prom
     [employerId, unsent.attemptId, unsent.why],
   );
   await moveInstruction(tx, instruction, 'VERIFIED', 'service', {}, `the submit never left: ${unsent.why}`);
-  wake(tx, 'INSTRUCTION', employerId, [instruction.id]);
+  wake(tx, 'INSTRUCTION', [instruction.id]);
 }

@@ -114,7 +114,7 @@ export class Verifier {
         await clear(tx, ['ROW_UNSEEN', 'ECHO_MISMATCH', 'CONTRACT_DRIFT'], instruction.id, SHOWN_AS_APPROVED);
         await clearAttempt(tx, instruction.id, SHOWN_AS_APPROVED);
         if (renamed.length > 0) await tellOfNames(tx, work, renamed);
-        wake(tx, 'RUN', tx.employerId, [work.run.id]);
+        wake(tx, 'RUN', [work.run.id]);
       });
     } catch (error) {
       if (readDriverError(error)?.constraint !== 'one_row_per_bank_payment') throw error;

@@ -30,15 +30,12 @@ export class Halted extends Error {
   }
 }
 
-/** Reads an instruction with what surrounds it; locks nothing. */
-export const loadWork = instructionOfRun;
-
-/** As `loadWork`, of what people are asked about. @throws DomainError INSTRUCTION_NOT_FOUND */
+/** As `instructionOfRun`, of what people are asked about. @throws DomainError INSTRUCTION_NOT_FOUND */
 export async function requireWork(
   tx: EmployerTransaction,
   { instructionId }: Pick<Attention, 'instructionId'>,
 ): Promise<Work> {
-  const work = await loadWork(tx, instructionId ?? '');
+  const work = await instructionOfRun(tx, instructionId ?? '');
   if (!work) throw new DomainError('INSTRUCTION_NOT_FOUND', 'There is no such instruction.');
   return work;
 }
@@ -150,7 +147,7 @@ export async function raiseUnusable(
 ): Promise<void> {
   const account = await readById(tx, EmployerAccount, run.accountId);
   await raiseNotReady(tx, run, { ...account, bankStatus: bankStatus ?? account.bankStatus }, config);
-  wake(tx, 'ACCOUNT', tx.employerId, [run.accountId]);
+  wake(tx, 'ACCOUNT', [run.accountId]);
 }
 
 /**

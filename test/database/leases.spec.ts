@@ -52,7 +52,7 @@ beforeEach(() => execute(server.superuserUrl, 'DELETE FROM lease'));
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 function wakeUp(...subjectIds: string[]): Promise<void> {
-  return database.inEmployer(EMPLOYER, async (tx) => wake(tx, 'RUN', EMPLOYER, subjectIds));
+  return database.inEmployer(EMPLOYER, async (tx) => wake(tx, 'RUN', subjectIds));
 }
 
 /** Puts new subjects on the work list, due so many milliseconds ago. */
@@ -180,13 +180,13 @@ describe('claiming', () => {
 
   it('takes neither what is not due nor what is of another kind', async () => {
     await due(-60_000);
-    await database.inEmployer(EMPLOYER, async (tx) => wake(tx, 'FOLLOW', EMPLOYER, [newId()]));
+    await database.inEmployer(EMPLOYER, async (tx) => wake(tx, 'FOLLOW', [newId()]));
     expect(await leases.claim('RUN', 'first', 10, LEASE_MS)).toEqual([]);
   });
 
   it('serves all employers, and says whose each subject is', async () => {
     const theirs = newId();
-    await database.inEmployer(OTHER_EMPLOYER, async (tx) => wake(tx, 'RUN', OTHER_EMPLOYER, [theirs]));
+    await database.inEmployer(OTHER_EMPLOYER, async (tx) => wake(tx, 'RUN', [theirs]));
     const [ours] = await due(1_000);
     const claims = await leases.claim('RUN', 'first', 10, LEASE_MS);
     expect(Object.fromEntries(claims.map((claim) => [claim.subjectId, claim.employerId]))).toEqual({
@@ -218,7 +218,7 @@ describe('claiming', () => {
 
 describe('what is due', () => {
   const wakeOf = (kind: LeaseKind, employer = EMPLOYER) =>
-    database.inEmployer(employer, async (tx) => wake(tx, kind, employer, [newId()]));
+    database.inEmployer(employer, async (tx) => wake(tx, kind, [newId()]));
 
   it('is told by its kind, of all employers at once, in one statement', async () => {
     expect(await leases.due()).toEqual(new Set());
@@ -390,7 +390,7 @@ describe('giving back', () => {
 
   it('leaves what was woken for later until then, and asks for it earlier where somebody does', async () => {
     const wakeIn = (inMs: number) =>
-      database.inEmployer(EMPLOYER, async (tx) => wake(tx, 'RUN', EMPLOYER, [claim.subjectId], inMs));
+      database.inEmployer(EMPLOYER, async (tx) => wake(tx, 'RUN', [claim.subjectId], inMs));
     await wakeIn(60_000);
     await leases.release(claim, 'never');
     const [{ in_ms: inMs } = { in_ms: NaN }] = await select<{ in_ms: number }>(
@@ -403,9 +403,9 @@ describe('giving back', () => {
     await wakeIn(600_000);
     expect(await leases.claim('RUN', 'second', 1, LEASE_MS)).toEqual([]);
     await database.inEmployer(EMPLOYER, async (tx) => {
-      wake(tx, 'RUN', EMPLOYER, [claim.subjectId], 600_000);
-      wake(tx, 'RUN', EMPLOYER, [claim.subjectId]);
-      wake(tx, 'RUN', EMPLOYER, [claim.subjectId], 600_000);
+      wake(tx, 'RUN', [claim.subjectId], 600_000);
+      wake(tx, 'RUN', [claim.subjectId]);
+      wake(tx, 'RUN', [claim.subjectId], 600_000);
     });
     expect(await leases.claim('RUN', 'second', 1, LEASE_MS)).toHaveLength(1);
   });
@@ -493,7 +493,7 @@ describe('giving back', () => {
   });
 
   it('leaves a kind it was woken as meanwhile', async () => {
-    await database.inEmployer(EMPLOYER, async (tx) => wake(tx, 'FOLLOW', EMPLOYER, [claim.subjectId]));
+    await database.inEmployer(EMPLOYER, async (tx) => wake(tx, 'FOLLOW', [claim.subjectId]));
     await leases.release(claim, 'never');
     expect(await leases.claim('RUN', 'second', 1, LEASE_MS)).toEqual([]);
     expect(await leases.claim('FOLLOW', 'second', 1, LEASE_MS)).toHaveLength(1);
@@ -503,8 +503,7 @@ describe('giving back', () => {
 describe('waking', () => {
   it('leaves what is followed to those who follow it, whoever did not know that', async () => {
     const id = newId();
-    const wakeAs = (kind: LeaseKind) =>
-      database.inEmployer(EMPLOYER, async (tx) => wake(tx, kind, EMPLOYER, [id]));
+    const wakeAs = (kind: LeaseKind) => database.inEmployer(EMPLOYER, async (tx) => wake(tx, kind, [id]));
     for (const kind of ['INSTRUCTION', 'FOLLOW', 'INSTRUCTION'] as const) await wakeAs(kind);
     expect(await leases.claim('INSTRUCTION', 'first', 1, LEASE_MS)).toEqual([]);
     expect(await leases.claim('FOLLOW', 'first', 1, LEASE_MS)).toHaveLength(1);
@@ -513,7 +512,7 @@ describe('waking', () => {
   it('counts only when its transaction commits', async () => {
     const id = newId();
     const failed = database.inEmployer(EMPLOYER, async (tx) => {
-      wake(tx, 'RUN', EMPLOYER, [id]);
+      wake(tx, 'RUN', [id]);
       throw new Error('undone');
     });
     await expect(failed).rejects.toThrow('undone');
@@ -536,7 +535,7 @@ describe('waking', () => {
       ['RUN', OTHER_EMPLOYER, newId()],
     ];
     for (const [kind, employer, id] of subjects)
-      await database.inEmployer(employer, async (tx) => wake(tx, kind, employer, [id]));
+      await database.inEmployer(employer, async (tx) => wake(tx, kind, [id]));
     const sleep = () => execute(server.superuserUrl, `UPDATE lease SET wake_at = 'infinity'`);
     const awake = async () =>
       (await select(server.superuserUrl, `SELECT subject_id FROM lease WHERE wake_at <= clock_timestamp()`))
@@ -554,25 +553,25 @@ describe('waking', () => {
 
 describe('what a transaction changes of leases', () => {
   const of = (kind: LeaseKind, id: string) =>
-    database.inEmployer(EMPLOYER, async (tx) => wake(tx, kind, EMPLOYER, [id]));
+    database.inEmployer(EMPLOYER, async (tx) => wake(tx, kind, [id]));
 
   it.each<[string, (tx: EmployerTransaction, early: string, claim: Claim) => unknown]>([
     [
       'what the kill switches held back, and then one subject',
-      (tx, early) => (wakeAll(tx, EMPLOYER), wake(tx, 'FOLLOW', EMPLOYER, [early])),
+      (tx, early) => (wakeAll(tx, EMPLOYER), wake(tx, 'FOLLOW', [early])),
     ],
     [
       'one subject, and then what the kill switches held back',
-      (tx, early) => (wake(tx, 'FOLLOW', EMPLOYER, [early]), wakeAll(tx, EMPLOYER)),
+      (tx, early) => (wake(tx, 'FOLLOW', [early]), wakeAll(tx, EMPLOYER)),
     ],
     [
       'what its own work lacks, and another subject',
-      (tx, early, claim) => (wake(tx, 'FOLLOW', EMPLOYER, [early]), missingForMs(tx, claim, 'rows')),
+      (tx, early, claim) => (wake(tx, 'FOLLOW', [early]), missingForMs(tx, claim, 'rows')),
     ],
     [
       'that its own work lacks nothing more, and another subject',
       (tx, early, claim) => (
-        wake(tx, 'FOLLOW', EMPLOYER, [early]),
+        wake(tx, 'FOLLOW', [early]),
         isThere(tx, { ...claim, missing: { what: 'rows', forMs: 1 } }, 'rows')
       ),
     ],

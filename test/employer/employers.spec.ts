@@ -371,7 +371,7 @@ describe('the kill switch of an employer', () => {
   });
 
   async function parked(employerId: string, subjectId: string): Promise<void> {
-    await desk.database.inEmployer(employerId, async (tx) => wake(tx, 'RUN', employerId, [subjectId]));
+    await desk.database.inEmployer(employerId, async (tx) => wake(tx, 'RUN', [subjectId]));
     await desk.database.inEmployer(employerId, (tx) =>
       tx.query(`UPDATE lease SET wake_at = 'infinity' WHERE subject_id = $1`, [subjectId]),
     );

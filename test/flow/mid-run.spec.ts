@@ -1,8 +1,9 @@
 import { earliestExecutionDate } from '../../src/domain/business-day';
 import { Database } from '../../src/database/database';
 import { PersonalData } from '../../src/database/personal-data';
+import { instructionOfRun } from '../../src/pay-run/instruction.store';
 import { recordAdds } from '../../src/submission/add-record';
-import { loadWork, Work } from '../../src/submission/work';
+import { Work } from '../../src/submission/work';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
@@ -233,7 +234,7 @@ describe('a refusal that was recorded late', () => {
       'SELECT id, employer_id FROM instruction',
     );
     const database = payroll.services[0]!.app.get(Database);
-    const work = await database.inEmployer(given!.employer_id, (tx) => loadWork(tx, given!.id));
+    const work = await database.inEmployer(given!.employer_id, (tx) => instructionOfRun(tx, given!.id));
     expect((await decide(path, 'TRY_AGAIN')).status).toBe(200);
     await payroll.until(id, ['SETTLED'], 20_000);
     await database.inEmployer(given!.employer_id, (tx) =>
@@ -254,7 +255,7 @@ describe('a refusal that was recorded late', () => {
     const [given] = await select<Record<'id' | 'employer_id' | 'payment_id', string>>(superuserUrl, inDoubt);
     const database = payroll.services[0]!.app.get(Database);
     await database.inEmployer(given!.employer_id, async (tx) => {
-      const work = await loadWork(tx, given!.id);
+      const work = await instructionOfRun(tx, given!.id);
       await recordAdds(tx, personal(), work!, 99, [refusal(work!, given!.payment_id)]);
     });
     expect(await kinds()).toEqual(['ROW_REFUSED_BY_BANK']);

@@ -6,9 +6,13 @@ import {
   shownOtherwise,
   untoldOf,
 } from '../../src/pay-run/difference';
-import { endUnsubmitted, lockInstruction, planOf } from '../../src/pay-run/instruction.store';
+import {
+  endUnsubmitted,
+  instructionOfRun,
+  lockInstruction,
+  planOf,
+} from '../../src/pay-run/instruction.store';
 import { tellOfUnrecordedMove } from '../../src/submission/unrecorded-move';
-import { loadWork } from '../../src/submission/work';
 import { idsOf } from '../database/two-employers';
 import { execute, select } from '../support/database';
 import { NothingAsked, nothingAsked } from './nothing-asked';
@@ -128,7 +132,7 @@ describe('how an instruction differs that is given up', () => {
     const building = 'it is abandoned and built again';
     await about(ours.unmoved, [FIRST], { certain: building }, ours.unmoved);
     await database.inEmployer(ours.employer, async (tx) => {
-      const work = (await loadWork(tx, ours.unmoved))!;
+      const work = (await instructionOfRun(tx, ours.unmoved))!;
       await tellOfUnrecordedMove(tx, { ...work, run: { ...work.run, status: 'BUILDING' } }, 'SUB_REQUIRED');
     });
     const asked = await select(

@@ -125,9 +125,7 @@ it('begins no transaction at a tick at which nothing is due, and claims only the
   await ticks(2);
   expect(claim).not.toHaveBeenCalled();
   const account = newId();
-  await database.inEmployer(schedule.employerId, async (tx) =>
-    wake(tx, 'ACCOUNT', schedule.employerId, [account]),
-  );
+  await database.inEmployer(schedule.employerId, async (tx) => wake(tx, 'ACCOUNT', [account]));
   // What asks is not only what claims.
   await eventually(() => claim.mock.calls.length > 0, 5_000);
   await ticks(2);

@@ -159,7 +159,7 @@ describe('the question why what ended could not be read for a day', () => {
     const run = await database.inEmployer(ours.employer, async (tx) => {
       const followed = await followedOf(tx, 0);
       await tellOfUnread(tx, followed, new NotFound(404, { raw: '' }).message);
-      wake(tx, 'FOLLOW', ours.employer, [...ours.instruction]);
+      wake(tx, 'FOLLOW', [...ours.instruction]);
       return followed.run;
     });
     await execute(

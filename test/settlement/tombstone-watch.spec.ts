@@ -7,13 +7,13 @@ import type { Standing } from '../../src/employer/standing';
 import type { EmployerAccount } from '../../src/employer/employer.entity';
 import { aboutInstruction, raise } from '../../src/pay-run/attention.store';
 import { Instruction } from '../../src/pay-run/instruction.entity';
+import { instructionOfRun } from '../../src/pay-run/instruction.store';
 import { withDoubt } from '../../src/pay-run/released-doubt';
 import { acknowledgedOf } from '../../src/reconciliation/acknowledged';
 import { loadFollowed } from '../../src/settlement/followed';
 import type { PaymentSource } from '../../src/settlement/payment-source';
 import { TombstoneWatch } from '../../src/settlement/tombstone-watch';
 import { tellOfUnrecordedMove } from '../../src/submission/unrecorded-move';
-import { loadWork } from '../../src/submission/work';
 import { idsOf } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
 import { connected, execute, isWaitedFor, select } from '../support/database';
@@ -271,7 +271,7 @@ describe('what people decided as moved though it was never submitted, and was gi
   /** It was seen before it was given up. */
   const seenMoved = (status: string = DECIDED) =>
     office.database.inEmployer(ours.employer, async (tx) => {
-      const work = await loadWork(tx, ours.unmoved);
+      const work = await instructionOfRun(tx, ours.unmoved);
       await tellOfUnrecordedMove(tx, { ...work!, run: { ...work!.run, status: 'BUILDING' } }, status);
     });
   /** Something else that must never happen is found of it, and people decide that. */

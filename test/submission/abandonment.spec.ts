@@ -1,9 +1,9 @@
 import { Config } from '../../src/config/env';
 import { Leases, wake } from '../../src/database/leases';
 import { WHY_ENDED } from '../../src/pay-run/attention-words';
+import { instructionOfRun } from '../../src/pay-run/instruction.store';
 import { Abandonment } from '../../src/submission/abandonment';
 import type { InstructionReader } from '../../src/submission/read-back';
-import { loadWork } from '../../src/submission/work';
 import { idsOf } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
 import { connected, execute, isWaitedFor, select } from '../support/database';
@@ -25,11 +25,9 @@ async function claimed() {
      UPDATE instruction SET status = 'VERIFIED', pay_run_id = '${ours.spareRun}', planned_instruction_id = '${ours.planned[2]}'
      WHERE id = '${ours.unmoved}'`,
   );
-  await office.database.inEmployer(ours.employer, async (tx) =>
-    wake(tx, 'INSTRUCTION', ours.employer, [ours.unmoved]),
-  );
+  await office.database.inEmployer(ours.employer, async (tx) => wake(tx, 'INSTRUCTION', [ours.unmoved]));
   const [claim] = await new Leases(office.database).claim('INSTRUCTION', 'first', 1, 60_000);
-  const work = await office.database.inEmployer(ours.employer, (tx) => loadWork(tx, ours.unmoved));
+  const work = await office.database.inEmployer(ours.employer, (tx) => instructionOfRun(tx, ours.unmoved));
   return { claim: claim!, work: work! };
 }
 

@@ -1,8 +1,9 @@
 import type { Outcome } from '../../src/bank/outcome';
 import { Database } from '../../src/database/database';
 import type { Claim } from '../../src/database/leases';
+import { instructionOfRun } from '../../src/pay-run/instruction.store';
 import { Builder } from '../../src/submission/builder';
-import { loadWork, Work } from '../../src/submission/work';
+import { Work } from '../../src/submission/work';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
@@ -45,7 +46,7 @@ describe('an initiation that is answered after its instruction was given up', ()
        ORDER BY i.attempt DESC LIMIT 1`,
     );
     const { app } = payroll.services[0]!;
-    const work = await app.get(Database).inEmployer(last!.employerId, (tx) => loadWork(tx, last!.id));
+    const work = await app.get(Database).inEmployer(last!.employerId, (tx) => instructionOfRun(tx, last!.id));
     expect(work!.instruction.status).toBe('ABANDONED');
     const value = { bankInstructionId: `${last!.bankId}0`, status: 'INITIATED' };
     const overtaken = app.get<Builder, Overtaken>(Builder);
@@ -73,7 +74,7 @@ describe('an initiation that is answered after its instruction was given up', ()
     await eventually(async () => (await select<Opened>(superuserUrl, opened)).length === 1, 15_000);
     const [{ employerId, id, callId }] = (await select<Opened>(superuserUrl, opened)) as [Opened];
     const { app } = payroll.services[0]!;
-    const work = await app.get(Database).inEmployer(employerId, (tx) => loadWork(tx, id));
+    const work = await app.get(Database).inEmployer(employerId, (tx) => instructionOfRun(tx, id));
     const refused = { kind: 'no', reason: 'invalid', status: 422 } as const;
     const overtaken = app.get<Builder, Overtaken>(Builder);
     expect(await overtaken.recordInitiate(claimOf(work!), work!, { callId, attempt: 2 }, refused)).toBe(0);
@@ -91,7 +92,7 @@ describe('an initiation that is answered after its instruction was given up', ()
        JOIN bank_call c ON c.instruction_id = i.id AND c.operation = 'initiate'`,
     );
     const { app } = payroll.services[0]!;
-    const work = await app.get(Database).inEmployer(one!.employerId, (tx) => loadWork(tx, one!.id));
+    const work = await app.get(Database).inEmployer(one!.employerId, (tx) => instructionOfRun(tx, one!.id));
     const value = { bankInstructionId: await payroll.initiateAtBank(), status: 'INITIATED' };
     const overtaken = app.get<Builder, Overtaken>(Builder);
     const call = { callId: one!.callId, attempt: 1 };
@@ -112,7 +113,7 @@ describe('an initiation that is answered after its instruction was given up', ()
     );
     await execute(superuserUrl, 'UPDATE bank_call SET outcome = NULL, finished_at = NULL');
     const { app } = payroll.services[0]!;
-    const work = await app.get(Database).inEmployer(one!.employerId, (tx) => loadWork(tx, one!.id));
+    const work = await app.get(Database).inEmployer(one!.employerId, (tx) => instructionOfRun(tx, one!.id));
     const refused = { kind: 'no', reason: 'forbidden', status: 403 } as const;
     const overtaken = app.get<Builder, Overtaken>(Builder);
     const call = { callId: one!.callId, attempt: 1 };

@@ -78,9 +78,7 @@ describe('a run gate that stops something', () => {
        UPDATE planned_instruction SET run_version = 99 WHERE id = '${ours.planned[1]}';
        UPDATE instruction SET status = 'VERIFIED', pay_run_id = '${ours.spareRun}', planned_instruction_id = '${ours.planned[2]}'
        WHERE id = '${ours.unmoved}'`);
-    await office.database.inEmployer(ours.employer, async (tx) =>
-      wake(tx, 'RUN', ours.employer, [ours.spareRun]),
-    );
+    await office.database.inEmployer(ours.employer, async (tx) => wake(tx, 'RUN', [ours.spareRun]));
     const [claim] = await new Leases(office.database).claim('RUN', 'first', 1, 60_000);
     const [run, planned] = await office.database.inEmployer(ours.employer, async (tx) => [
       await findRun(tx, ours.spareRun),
