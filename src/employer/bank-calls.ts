@@ -36,11 +36,7 @@ export class BankCalls {
     const callId = newId(this.clock.now().getTime());
     await this.database.inEmployer(employerId, async (tx) => {
       await permit(tx);
-      await tx.query(
-        `INSERT INTO bank_call (employer_id, id, operation, instruction_id, target, body_hash, attempt, epoch)
-         VALUES ($1, $2, $3, $4, $5, $6, 1, 0)`,
-        [employerId, callId, operation, subjectId, target, bodyHashOf(call)],
-      );
+      await intendCall(tx, { callId, operation, subjectId, target, bodyHash: bodyHashOf(call) });
     });
     const outcome = await send();
     await afterCommit(() =>
@@ -48,6 +44,26 @@ export class BankCalls {
     );
     return outcome;
   }
+}
+
+/** A call that is about to be sent; `epoch` is that of the lease it is sent under, where there is one. */
+export interface CallIntent extends Pick<IntendedCall, 'subjectId' | 'target'> {
+  readonly callId: string;
+  readonly operation: IntendedCall['operation'] | 'submit';
+  readonly bodyHash: Buffer;
+  readonly attempt?: number;
+  readonly epoch?: string;
+}
+
+/** Writes down that a call will be sent: once that is committed it may be (protocol rule 1). */
+export async function intendCall(tx: EmployerTransaction, call: CallIntent): Promise<void> {
+  const { callId, operation, subjectId, target, bodyHash, attempt = 1, epoch = '0' } = call;
+  await tx.query(
+    `INSERT INTO bank_call (employer_id, id, operation, instruction_id, target, body_hash, attempt, epoch)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [tx.employerId, callId, operation, subjectId, target, bodyHash, attempt, epoch],
+    'kept',
+  );
 }
 
 /** Writes down what became of a call. @returns whether its intent is there */

@@ -14,6 +14,7 @@ import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { isPastSubmit } from '../domain/bank-status';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
+import { intendCall } from '../employer/bank-calls';
 import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { AttentionKind, NOT_OPENED, UNPAID_IN_MID_RUN } from '../pay-run/attention-words';
 import { Instruction } from '../pay-run/instruction.entity';
@@ -103,12 +104,15 @@ export class Builder {
       if (instruction.status === 'PLANNED')
         await beginBuilding(tx, work, await lockInstruction(tx, instruction.id));
       const prepared = initiateOf(this.gateway, this.personal, work, referenceOf(work, attempt));
-      await tx.query(
-        `INSERT INTO bank_call (employer_id, id, operation, instruction_id, target, body_hash, attempt, epoch)
-         VALUES ($1, $2, 'initiate', $3, $4, $5, $6, $7)`,
-        [claim.employerId, callId, instruction.id, prepared.path, prepared.bodyHash, attempt, claim.epoch],
-        'kept',
-      );
+      await intendCall(tx, {
+        callId,
+        operation: 'initiate',
+        subjectId: instruction.id,
+        target: prepared.path,
+        bodyHash: prepared.bodyHash,
+        attempt,
+        epoch: claim.epoch,
+      });
       return prepared;
     });
     crashPoint('build.initiate-intended');

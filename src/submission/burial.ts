@@ -11,6 +11,7 @@ import { wake } from '../database/leases';
 import { newId } from '../database/new-id';
 import { isPastSubmit, mayBeSubmitted, readBankStatus } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
+import { intendCall } from '../employer/bank-calls';
 import { readToDecide } from '../employer/bank-problem';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { instructionOfRun, lockInstruction, moveInstruction } from '../pay-run/instruction.store';
@@ -123,12 +124,9 @@ export class Burial {
   private async deleteAtBank(work: Work, bankInstructionId: string): Promise<boolean> {
     const callId = newId();
     const target = PATHS.creditTransfer(bankInstructionId);
+    const bodyHash = createHash('sha256').digest();
     await this.database.inEmployer(work.instruction.employerId, (tx) =>
-      tx.query(
-        `INSERT INTO bank_call (employer_id, id, operation, instruction_id, target, body_hash, attempt, epoch)
-         VALUES ($1, $2, 'delete', $3, $4, $5, 1, 0)`,
-        [tx.employerId, callId, work.instruction.id, target, createHash('sha256').digest()],
-      ),
+      intendCall(tx, { callId, operation: 'delete', subjectId: work.instruction.id, target, bodyHash }),
     );
     crashPoint('burial.delete-intended');
     const outcome = await this.gateway.deleteInstruction(bankInstructionId);

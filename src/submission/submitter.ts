@@ -17,7 +17,7 @@ import { newId } from '../database/new-id';
 import { NotDurable } from '../database/outage';
 import { DatabaseIsBehind, recordRestore, RestoreGuard } from '../database/restore-guard';
 import { PersonalData } from '../database/personal-data';
-import { writeOutcome } from '../employer/bank-calls';
+import { intendCall, writeOutcome } from '../employer/bank-calls';
 import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { NOTHING_TO_ASK } from '../pay-run/attention-words';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
@@ -221,12 +221,14 @@ export class Submitter {
       rowHash: work.planned.rowHash,
       epoch: BigInt(claim.epoch),
     });
-    await tx.query(
-      `INSERT INTO bank_call (employer_id, id, operation, instruction_id, target, body_hash, attempt, epoch)
-       VALUES ($1, $2, 'submit', $3, $4, $5, 1, $6)`,
-      [tx.employerId, ids.callId, instruction.id, prepared.path, prepared.bodyHash, claim.epoch],
-      'kept',
-    );
+    await intendCall(tx, {
+      callId: ids.callId,
+      operation: 'submit',
+      subjectId: instruction.id,
+      target: prepared.path,
+      bodyHash: prepared.bodyHash,
+      epoch: claim.epoch,
+    });
     return this.mark(tx);
   }
 

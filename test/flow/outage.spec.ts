@@ -33,7 +33,7 @@ const ANSWER_MS = 3 * CONNECT_MS + 8_000;
 /** The commits of a run, by what they write. */
 const UPLOADED = /INSERT INTO payment /;
 const APPROVED = /INSERT INTO "approval"/;
-const INITIATE_INTENDED = /INSERT INTO bank_call[^]*'initiate'/;
+const INITIATE_INTENDED = /INSERT INTO bank_call[^]*initiate/;
 const INITIATE_RECORDED = /UPDATE instruction SET bank_instruction_id/;
 const ADDS_INTENDED = /INSERT INTO add_intent/;
 const ADDS_RECORDED = /UPDATE add_intent SET finished_at[^]*AND batch =/;
