@@ -71,6 +71,8 @@ interface Seen extends Sight {
   cameBack: CameBack;
   /** Whether it began as the second look, whatever came due in its course. */
   isSecond: boolean;
+  /** Whether the instruction could not be read, to whose date the bank may have moved the approved one on. */
+  isDateUnread: boolean;
   /** When the read began, as `performance.now()`. */
   begunAt: number;
   /** The same by the clock. */
@@ -156,7 +158,8 @@ export class Follower {
     crashPoint('follow.read');
     const before = this.passBefore(claim, instruction, at);
     const isStopped = unread !== undefined || cutShort !== undefined;
-    const read = { seen, by, cameBack, shown, hidden, gone, isSecond, begunAt, at };
+    const isDateUnread = failure !== undefined;
+    const read = { seen, by, cameBack, shown, hidden, gone, isSecond, isDateUnread, begunAt, at };
     const { lacking, pass } = await this.database.inEmployer(claim.employerId, async (tx) => {
       const { unshown, hadEnded } = await this.record(tx, claim, followed, read);
       const reading = { begunAt: at, lacking: unshown, untried: untried ?? (cutShort && unshown) };
@@ -224,7 +227,8 @@ export class Follower {
       const mayBeGone = error instanceof NotFound && this.lateness.isOverdue(run);
       if (mayBeGone && (glance ?? (await this.glance.at(followed))).gone === true) {
         const none: Sight = { seen: [], by: undefined, shown: undefined, hidden: true, gone: true };
-        const nothing = { ...none, cameBack, isSecond: false, begunAt: 0, at: this.clock.now() };
+        const unasked = { isSecond: false, isDateUnread: false };
+        const nothing = { ...none, ...unasked, cameBack, begunAt: 0, at: this.clock.now() };
         await this.database.inEmployer(claim.employerId, (tx) => this.record(tx, claim, followed, nothing));
       }
       throw error;
@@ -285,11 +289,12 @@ export class Follower {
     followed: Followed,
     read: Seen,
   ): Promise<{ unshown: readonly string[]; hadEnded: boolean }> {
-    const { seen, cameBack, shown, gone, isSecond, begunAt, at } = read;
+    const { seen, cameBack, shown, gone, isSecond, isDateUnread, begunAt, at } = read;
     const instruction = await this.recordStatus(tx, claim, followed, shown);
     const before = await followedPayments(tx, this.personal, instruction);
     const late = this.lateness.of(followed.run, instruction, shown?.executionDate, at);
-    const isDone = late.shouldHaveMoved || this.hasEndedBut(instruction, before, seen);
+    const isDayOver = late.shouldHaveMoved && (!isDateUnread || late.overdue);
+    const isDone = isDayOver || this.hasEndedBut(instruction, before, seen);
     // After what is stored was read: how long ago that was is then not taken for more than it is.
     const maxAgeMs = this.config.BANK_LAG_BOUND_MS + (performance.now() - begunAt);
     const held = await this.hold(tx, instruction, before, seen, { isDone, maxAgeMs });
@@ -305,7 +310,6 @@ export class Follower {
     await tellOfStatuses(tx, instruction, payments, late);
     await tellOfShownAfterEnd(tx, instruction, before, payments);
     const { bankStatus } = followed.instruction;
-    const isDayOver = late.shouldHaveMoved;
     await tellOfEnded(tx, instruction, payments, { before: bankStatus, progress, isDayOver });
     await tellOfPossibleReturns(tx, this.personal, instruction, payments, cameBack);
     await tellOfDates(tx, followed, { shown, seen, payments });

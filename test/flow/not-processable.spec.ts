@@ -1,3 +1,4 @@
+import { BankUnreachable } from '../../src/bank/errors';
 import type { BankPayment } from '../../src/bank/records';
 import { MAGIC_CREDITORS, type MagicCreditor } from '../../src/bank-sandbox/magic';
 import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
@@ -111,6 +112,25 @@ describe('a payment that failed the checks of the bank, and is left as not proce
     await readAgain();
     expect(await statuses(id)).toEqual(['SUBMITTED', 'SUBMITTED']);
     payroll.clock.set(new Date(`${nextDay}T17:00:00Z`));
+    await eventuallyRead(async () => (await statuses(id))[0] === 'FAILED');
+  });
+
+  it('is waited for past the approved cut-off while the instruction, whose date may have moved on, cannot be read', async () => {
+    const started = await Payroll.startOnPayday(LEAVES);
+    payroll = started.payroll;
+    const reads = payroll.services[0]!.app.get(BankReads);
+    const id = await paid(['notProcessable', 'neverSettles'], 2);
+    await payroll.until(id, ['FOLLOWING'], 20_000);
+    await readAgain();
+    const failing = jest
+      .spyOn(reads, 'instruction')
+      .mockRejectedValue(new BankUnreachable('ECONNRESET', true));
+    payroll.clock.set(new Date(`${started.date}T17:00:00Z`));
+    await readAgain();
+    expect(failing).toHaveBeenCalled();
+    expect(await statuses(id)).toEqual(['SUBMITTED', 'SUBMITTED']);
+    expect(await kinds()).not.toContain('BANK_ACTION_REQUIRED');
+    failing.mockRestore();
     await eventuallyRead(async () => (await statuses(id))[0] === 'FAILED');
   });
 
