@@ -358,8 +358,8 @@ export class FollowService {
       ? (instruction.closedAt ?? (await lastMovedAt(tx, instruction)))
       : (instruction.submittedAt ?? instruction.createdAt);
     const ageMs = Math.max(0, now - since.getTime());
-    // The bank may still execute on its date what people declared not executed before it.
-    const dueMs = instruction.status === 'VOID' ? Date.parse(run.executionDate) : 0;
+    // The bank may still execute on its date what was given up, or declared not executed, before it.
+    const dueMs = instruction.status === 'CLOSED' ? 0 : Date.parse(run.executionDate);
     const watchedFrom = new Date(Math.max(since.getTime(), dueMs));
     const isOver = watched && now - watchedFrom.getTime() > WATCH_DAYS * DAY_MS;
     if (isOver && !(await mayCompareYet(tx, followed, watchedFrom, new Date(now), WATCH_DAYS)))

@@ -267,10 +267,10 @@ async function keepForgotten(
 ): Promise<void> {
   await tx.query(
     `INSERT INTO forgotten_instruction (employer_id, bank_instruction_id, restore_id, pay_run_id, bank_status,
-       instruction_id, reference)
-     SELECT $1, f.bank_instruction_id, $2, f.pay_run_id, f.status, f.instruction_id, f.reference
-     FROM unnest($3::text[], $4::uuid[], $5::text[], $6::uuid[], $7::text[])
-       AS f(bank_instruction_id, pay_run_id, status, instruction_id, reference)
+       instruction_id, reference, execution_date)
+     SELECT $1, f.bank_instruction_id, $2, f.pay_run_id, f.status, f.instruction_id, f.reference, f.execution_date
+     FROM unnest($3::text[], $4::uuid[], $5::text[], $6::uuid[], $7::text[], $8::date[])
+       AS f(bank_instruction_id, pay_run_id, status, instruction_id, reference, execution_date)
      WHERE NOT EXISTS (SELECT FROM submit_attempt s WHERE s.employer_id = $1
        AND s.bank_instruction_id = f.bank_instruction_id AND s.outcome IN ('EXECUTED', 'IN_DOUBT'))
      ON CONFLICT DO NOTHING`,
@@ -282,6 +282,7 @@ async function keepForgotten(
       forgotten.map(({ status }) => status),
       forgotten.map(({ instructionId }) => instructionId ?? null),
       forgotten.map(({ reference }) => reference ?? null),
+      forgotten.map(({ executionDate }) => executionDate ?? null),
     ],
   );
 }
@@ -356,9 +357,10 @@ async function stopRuns(
 /** What was submitted, given up or is in doubt is read again at once, by those who follow it. */
 async function wakeFollowed(tx: EmployerTransaction, watchDays: number): Promise<void> {
   const rows = await tx.query<{ id: string; status: string }>(
-    `SELECT id, status FROM instruction WHERE employer_id = $1
-       AND (status IN ('SUBMITTED', 'SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMIT_REFUSED')
-         OR status IN ('ABANDONED', 'RELEASED', 'VOID') AND created_at > clock_timestamp() - make_interval(days => $2))`,
+    `SELECT i.id, i.status FROM instruction i JOIN pay_run r ON r.employer_id = i.employer_id AND r.id = i.pay_run_id
+     WHERE i.employer_id = $1 AND (i.status IN ('SUBMITTED', 'SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMIT_REFUSED')
+       OR i.status IN ('ABANDONED', 'RELEASED', 'VOID')
+         AND greatest(i.created_at, r.execution_date) > clock_timestamp() - make_interval(days => $2))`,
     [tx.employerId, watchDays],
   );
   const inDoubt = rows.filter(({ status }) => status.startsWith('SUBMIT_'));

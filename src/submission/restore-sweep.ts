@@ -20,6 +20,8 @@ export interface Unknown {
   instructionId: string | undefined;
   reference: string | undefined;
   debtorIban: string | undefined;
+  /** The date that the bank shows of it; undefined where it shows none. */
+  executionDate?: string;
   status: string;
   /** Whether it was submitted, as its status says. */
   submitted: boolean;
@@ -219,6 +221,7 @@ export class RestoreSweep {
       instructionId,
       reference,
       debtorIban: shown?.debtorIban,
+      executionDate: shown?.executionDate,
       status: most ?? shown?.status ?? one.status,
       submitted,
       isUnclear: most === undefined ? shown === undefined : !submitted,

@@ -17,7 +17,7 @@ export interface Waiting extends LeftOpen, Pick<Forgotten, 'reference' | 'isSaid
 /**
  * What was not taken over, of runs that may have moved since; and of any run, also of one that was forgotten too, what nobody
  * knew to be submitted or not.
- * @param days for how long the latter is looked for
+ * @param days for how long the latter is looked for, once it was found and its date has come
  */
 export async function waitingOf(tx: EmployerTransaction, days: number): Promise<Waiting[]> {
   const rows = await tx.query<{
@@ -39,7 +39,8 @@ export async function waitingOf(tx: EmployerTransaction, days: number): Promise<
      FROM forgotten_instruction f
      LEFT JOIN pay_run r ON r.employer_id = f.employer_id AND r.id = f.pay_run_id
      WHERE f.employer_id = $1 AND f.restore_id IS NOT NULL AND f.adopted_at IS NULL
-       AND (r.status = ANY ($2) OR f.found_at > clock_timestamp() - make_interval(days => $3))
+       AND (r.status = ANY ($2) OR greatest(f.found_at, f.execution_date, r.execution_date)
+         > clock_timestamp() - make_interval(days => $3))
      ORDER BY f.found_at, f.bank_instruction_id`,
     [tx.employerId, PAY_RUN_GOING_ON, days],
   );

@@ -219,8 +219,9 @@ async function awaitsRestore(
  */
 async function wakeAbandoned(tx: EmployerTransaction, watchDays: number): Promise<void> {
   const abandoned = await tx.query<{ id: string }>(
-    `SELECT id FROM instruction WHERE employer_id = $1 AND status = 'ABANDONED' AND bank_instruction_id IS NOT NULL
-       AND created_at > clock_timestamp() - make_interval(days => $2)`,
+    `SELECT i.id FROM instruction i JOIN pay_run r ON r.employer_id = i.employer_id AND r.id = i.pay_run_id
+     WHERE i.employer_id = $1 AND i.status = 'ABANDONED' AND i.bank_instruction_id IS NOT NULL
+       AND greatest(i.created_at, r.execution_date) > clock_timestamp() - make_interval(days => $2)`,
     [tx.employerId, watchDays],
   );
   const ids = abandoned.map(({ id }) => id);

@@ -414,13 +414,30 @@ describe('a verified run of which the bank shows an instruction, after a restore
     const id = await unbuilt();
     const before = await leftUnclear(id);
     await cancelled(id);
-    await restoring.change(`UPDATE forgotten_instruction SET found_at = now() - interval '100 days'`);
+    await restoring.change(
+      `UPDATE forgotten_instruction SET found_at = now() - interval '100 days', execution_date = current_date - 100;
+       UPDATE pay_run SET execution_date = current_date - 100`,
+    );
     await payroll.submitAtBank(before);
     const looks = jest.spyOn(RestoreCheck.prototype, 'adoptWaiting');
     await startedAnew();
     await eventually(() => Promise.resolve(looks.mock.results.length > 0), 20_000);
     await looks.mock.results[0]!.value;
     expect((await payroll.attention()).map(({ kind }) => kind)).toEqual(['UNRECORDED_SUBMIT']);
+  });
+
+  it.each([
+    ['of its run', `UPDATE pay_run SET execution_date = current_date + 60`],
+    ['that the bank shows of it', `UPDATE forgotten_instruction SET execution_date = current_date + 60`],
+  ])('is looked for until some time after the date %s', async (_what, dated) => {
+    const id = await unbuilt();
+    const before = await leftUnclear(id);
+    await cancelled(id);
+    await restoring.change(
+      `UPDATE forgotten_instruction SET found_at = now() - interval '40 days'; ${dated}`,
+    );
+    await movedAtBank(before);
+    await payroll.askedAbout(id, 'INVARIANT_BREACH');
   });
 
   it.each([

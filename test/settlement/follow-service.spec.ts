@@ -382,12 +382,16 @@ describe('what is open, and of which some payments were seen while others could 
   });
 });
 
-describe('what people declared not executed more than the days ago that it is watched', () => {
+describe.each([
+  ['people declared not executed', 'VOID'],
+  ['was abandoned', 'ABANDONED'],
+  ['was released', 'RELEASED'],
+])('what %s more than the days ago that it is watched', (_what, status) => {
   const isReadAgain = async (executionDate: string) => {
     await execute(
       office.server.superuserUrl,
       `SET session_replication_role = replica;
-       UPDATE instruction SET status = 'VOID', bank_instruction_id = '4711', submitted_at = NULL, closed_at = NULL
+       UPDATE instruction SET status = '${status}', bank_instruction_id = '4711', submitted_at = NULL, closed_at = NULL
        WHERE id = '${ours.instruction[1]}';
        UPDATE state_change SET at = now() - interval '31 days';
        UPDATE instruction SET created_at = now() - interval '31 days';

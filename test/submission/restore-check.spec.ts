@@ -213,15 +213,17 @@ describe('after a restore', () => {
   });
 
   it.each([
-    [30, []],
-    [60, [{ kind: 'FOLLOW' }]],
+    [40, 30, []],
+    [40, 60, [{ kind: 'FOLLOW' }]],
+    [20, 30, [{ kind: 'FOLLOW' }]],
   ])(
-    'what was abandoned 40 days ago is read again where it is watched %d days: %j',
-    async (watchDays, woken) => {
+    'what was abandoned 40 days ago, for a date %d days ago, is read again where it is watched %d days: %j',
+    async (dueDays, watchDays, woken) => {
       await execute(
         office.server.superuserUrl,
         `UPDATE instruction SET created_at = now() - interval '40 days' WHERE id = '${ours.abandoned}';
-         SET session_replication_role = replica; UPDATE restore_check SET passed_at = NULL`,
+         SET session_replication_role = replica; UPDATE restore_check SET passed_at = NULL;
+         UPDATE pay_run SET execution_date = current_date - ${dueDays}`,
       );
       await reconcile(watchDays);
       expect(
