@@ -81,7 +81,8 @@ export class BalanceLook {
    * No look is the last while the account lacks something and charges may be unknown of what ended, but after some days;
    * nor while money of its run may be on its way back, or people are asked about more than was taken again; nor while the
    * bank may still execute what people declared not executed of a run that paid nothing else; nor while a run that only this
-   * one can compare is to be submitted yet; nor at any time one that may not show yet what ended just before it.
+   * one can compare is to be submitted yet; nor while what it lacks may be what others took that the bank booked late, and the looks
+   * over these have not told; nor at any time one that may not show yet what ended just before it.
    */
   async at(claim: Claim, followed: Followed): Promise<boolean> {
     const { instruction, run, account } = followed;
@@ -129,7 +130,8 @@ export class BalanceLook {
       return look === 'repeated' ? undefined : { kind: 'even', isLast: look !== 'daily' };
     }
     const found = paidAgain(paid, lostMinor);
-    const taken = found === 'not-yet' || mayBeBookedLate(found, before) ? [] : found;
+    const isExcused = found !== 'not-yet' && mayBeBookedLate(found, before);
+    const taken = found === 'not-yet' || isExcused ? [] : found;
     // Where it paid nothing, what those of others took again, or may give back, is told by their own looks.
     const isOwn = instruction.status !== 'VOID' || lacksDeclared(run.id, paid, lostMinor, taken);
     const isToAsk = (missingMinor: bigint) =>
@@ -142,7 +144,15 @@ export class BalanceLook {
     const isMissing = again.length > 0 && besidesMinor > 0n && !isEven(besidesMinor);
     // The money of others hides it no longer than charges do: an account may have runs each day.
     const onItsWay = look === 'over' ? paid.filter(({ payRunId }) => payRunId === run.id) : paid;
-    const mayFollow = (isMissing && look !== 'over') || (lackMinor > 0n && this.mayBeOnItsWay(onItsWay));
+    // Until the looks over what may have been booked late have told whether it was.
+    const isToBeTold =
+      isExcused &&
+      !mayBeBookedLate(
+        found,
+        before.filter(({ isEven }) => isEven),
+      );
+    const mayFollow =
+      isToBeTold || (isMissing && look !== 'over') || (lackMinor > 0n && this.mayBeOnItsWay(onItsWay));
     const isLast = look !== 'daily' && isShown && (isKnown || look === 'over') && !mayFollow;
     if (again.length === 0) return isLast && look !== 'repeated' ? { kind: 'other-traffic' } : undefined;
     const missingMinor = isMissing ? besidesMinor : 0n;

@@ -223,7 +223,10 @@ function takenBy(row: TakenRow): TakenByInstruction {
   };
 }
 
-export type TookBefore = Pick<PaidByInstruction, 'amountMinor' | 'chargesMinor'>;
+export interface TookBefore extends Pick<PaidByInstruction, 'amountMinor' | 'chargesMinor'> {
+  /** Whether a look over its run found that nothing lacks, after all else had ended. */
+  isEven: boolean;
+}
 
 /**
  * What each instruction of another run took that ended within `againMs` before what the balance of a run shows: the bank may
@@ -235,27 +238,37 @@ export async function tookJustBefore(
   paid: readonly TakenByInstruction[],
 ): Promise<TookBefore[]> {
   const lastEndMs = paid.reduce((last, one) => Math.max(last, one.lastEndAt.getTime()), 0);
-  const rows = await queryByHash<{ amount_minor: string; charges_minor: string }>(tx, TOOK_BEFORE, [
+  const rows = await queryByHash<TookBeforeRow>(tx, TOOK_BEFORE, [
     ...[tx.employerId, account.bankAccountId, run.id, shownFrom, againMs, new Date(lastEndMs)],
     ...[shownMs.asked, shownMs.read, watchedFrom],
   ]);
   return rows.map((row) => ({
     amountMinor: BigInt(row.amount_minor),
     chargesMinor: BigInt(row.charges_minor),
+    isEven: row.is_even,
   }));
+}
+
+interface TookBeforeRow {
+  amount_minor: string;
+  charges_minor: string;
+  is_even: boolean;
 }
 
 const TOOK_BEFORE = `WITH took AS MATERIALIZED (
     SELECT o.id, o.pay_run_id, r.balance_read_at, ${shownFrom('$7', '$8')} AS shown_from, o.closed_at AS ended_at,
-      r.balance_even_at >= $6 AS is_even
+      coalesce(r.balance_even_at >= $6, false) AS is_even
     FROM ${OF_ACCOUNT} AND r.id <> $3 AND o.status = 'CLOSED'
       AND o.closed_at < $4 AND o.closed_at >= $4::timestamptz - make_interval(secs => $5::float8 / 1000)),
   ended AS MATERIALIZED (${ENDED}), comparing AS MATERIALIZED (${COMPARING}),
   before AS MATERIALIZED (
-    SELECT id, pay_run_id FROM took
+    SELECT id, pay_run_id, is_even FROM took
     WHERE is_even OR balance_read_at IS NOT NULL AND pay_run_id IN (SELECT pay_run_id FROM comparing))
-  SELECT sum(p.amount_minor) AS amount_minor, coalesce(sum(p.charges_minor), 0) AS charges_minor
-  FROM bank_payment b JOIN payment p ON p.employer_id = $1 AND p.id = b.payment_id AND p.status = 'SETTLED'
-    AND p.pay_run_id = ANY (ARRAY(SELECT pay_run_id FROM before))
-  WHERE b.employer_id = $1 AND b.instruction_id = ANY (ARRAY(SELECT id FROM before))
-  GROUP BY b.instruction_id`;
+  SELECT s.amount_minor, s.charges_minor, e.is_even
+  FROM (
+    SELECT b.instruction_id, sum(p.amount_minor) AS amount_minor, coalesce(sum(p.charges_minor), 0) AS charges_minor
+    FROM bank_payment b JOIN payment p ON p.employer_id = $1 AND p.id = b.payment_id AND p.status = 'SETTLED'
+      AND p.pay_run_id = ANY (ARRAY(SELECT pay_run_id FROM before))
+    WHERE b.employer_id = $1 AND b.instruction_id = ANY (ARRAY(SELECT id FROM before))
+    GROUP BY b.instruction_id) s
+  JOIN before e ON e.id = s.instruction_id`;

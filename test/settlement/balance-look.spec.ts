@@ -857,6 +857,15 @@ describe('a run whose balance was read soon after another ended, paid from the s
       expect(await asked()).toEqual(OF_EITHER);
     });
 
+    it('is asked about, though it was not at first, where the looks over the other end and found only other traffic', async () => {
+      await ofFirst();
+      await look(2n * PAID, undefined, 1);
+      expect(await asked()).toEqual([]);
+      await look(3n * PAID + 50_000n);
+      await look(2n * PAID, undefined, 1);
+      expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
+    });
+
     it('is asked about where no look over the other can compare', async () => {
       const readAt = beforeSubmitOf(`'${runIds[0]}'`);
       await sql(
