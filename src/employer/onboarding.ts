@@ -55,10 +55,21 @@ type Asked<T> =
 /** How an instruction is checked before its submit: ready is who allows them, or is known not to. */
 const OF_INSTRUCTION = ['INSTRUCTION', 'INSTRUCTION_PAYMENTS'] as const satisfies readonly BankRead[];
 
-/** What the empty instruction announces: a cent, tomorrow. */
-const LEAST = { totalMinor: 1n, bankingDays: 1 };
-/** 1,000.00, far ahead: a bank may refuse a cent, or tomorrow, that takes a payroll (Limits: amount bounds not shown). */
-const AS_PAYROLL = { totalMinor: 100_000n, bankingDays: 10 };
+/** What the empty instruction announces, and for how many banking days ahead. */
+interface Announced {
+  totalMinor: bigint;
+  bankingDays: number;
+}
+
+const LEAST: Announced = { totalMinor: 1n, bankingDays: 1 };
+/**
+ * Each where the bank refused the one before: it may refuse a cent, or tomorrow, or what is far ahead, and take a payroll
+ * (Limits: amount bounds not shown).
+ */
+const AS_PAYROLL: readonly Announced[] = [
+  { totalMinor: 100_000n, bankingDays: 1 },
+  { totalMinor: 100_000n, bankingDays: 10 },
+];
 
 /** Lists of payments: one of them is enough for a submit to be checked beforehand. */
 const LISTS = ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'] as const satisfies readonly BankRead[];
@@ -119,9 +130,7 @@ export class Onboarding {
   }
 
   private async readsOfInstruction(account: EmployerAccount): Promise<OfInstruction> {
-    let { probeId, initiated } = await this.initiate(account, LEAST);
-    if ('why' in initiated && initiated.isRefused)
-      ({ probeId, initiated } = await this.initiate(account, AS_PAYROLL));
+    const { probeId, initiated } = await this.initiateSome(account);
     if ('why' in initiated) {
       const findings = { INSTRUCTION: 'unknown', INSTRUCTION_PAYMENTS: 'unknown' } as const;
       return { findings, notInitiated: initiated.why };
@@ -143,7 +152,16 @@ export class Onboarding {
     };
   }
 
-  private async initiate(account: EmployerAccount, { totalMinor, bankingDays }: typeof LEAST) {
+  private async initiateSome(account: EmployerAccount): ReturnType<Onboarding['initiate']> {
+    let tried = await this.initiate(account, LEAST);
+    for (const terms of AS_PAYROLL) {
+      if (!('why' in tried.initiated && tried.initiated.isRefused)) break;
+      tried = await this.initiate(account, terms);
+    }
+    return tried;
+  }
+
+  private async initiate(account: EmployerAccount, { totalMinor, bankingDays }: Announced) {
     const now = this.clock.now();
     const probeId = newId(now.getTime());
     const today = localDate(now, this.config.BANK_TIME_ZONE);

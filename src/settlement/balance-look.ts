@@ -75,13 +75,13 @@ export class BalanceLook {
   ) {}
 
   /**
-   * Looks where the instruction is the last of its run to end, and ended so long ago that a late submit may have shown.
-   * Answers whether it is worth another look soon: the balance could not be read for now, before the last look, or what it
-   * was to be compared with changed while the bank was asked.
-   * No look is the last while the account lacks something and charges may be unknown of what ended, but after some days;
-   * nor while money of its run may be on its way back, or people are asked about more than was taken again; nor while the
-   * bank may still execute what people declared not executed of a run that paid nothing else; nor while a run that only this
-   * one can compare is to be submitted yet; nor while what it lacks may be what others took that the bank booked late, and the looks
+   * Looks where the instruction is the last of its run to end, and ended so long ago that a late submit may have
+   * shown. Answers whether it is worth another look soon: the balance could not be read for now, before the last
+   * look, or what it was to be compared with changed while the bank was asked. No look is the last while the account
+   * lacks something and charges may be unknown of what ended, but after some days; nor while money of its run may be
+   * on its way back, or people are asked about more than was taken again; nor while the bank may still execute what
+   * people declared not executed of a run that paid nothing else; nor while a run that only this one can compare is
+   * to be submitted yet; nor while what it lacks may be what others took that the bank booked late, and the looks
    * over these have not told; nor at any time one that may not show yet what ended just before it.
    */
   async at(claim: Claim, followed: Followed): Promise<boolean> {

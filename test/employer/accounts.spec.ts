@@ -336,9 +336,15 @@ describe('the probe', () => {
 
   const inThreeBankingDays = () => addBankingDays(localDate(new Date(), 'Europe/Paris'), 3);
   it.each([
-    ['of a cent', ({ requestedTotalAmount: [{ value }] }: Body) => value >= 100],
-    ['so soon', ({ requestedExecutionDate }: Body) => requestedExecutionDate >= inThreeBankingDays()],
-  ])('makes ready where the bank initiates no instruction %s', async (_what, isTaken) => {
+    ['of a cent', ({ requestedTotalAmount: [{ value }] }: Body) => value >= 100, 1],
+    ['so soon', ({ requestedExecutionDate }: Body) => requestedExecutionDate >= inThreeBankingDays(), 2],
+    [
+      'of a cent, and none far ahead',
+      ({ requestedTotalAmount: [{ value }], requestedExecutionDate }: Body) =>
+        value >= 100 && requestedExecutionDate < inThreeBankingDays(),
+      1,
+    ],
+  ])('makes ready where the bank initiates no instruction %s', async (_what, isTaken, refused) => {
     desk = await Desk.open();
     const { customerInstructions } = desk.app.get(BankClient);
     const initiate = customerInstructions.initiateBytes.bind(customerInstructions);
@@ -355,7 +361,7 @@ describe('the probe', () => {
       'SELECT operation, outcome FROM bank_call ORDER BY intended_at',
     );
     const told = intents.map(({ operation, outcome }) => `${operation} ${outcome}`);
-    expect(told).toEqual(['initiate NO', 'initiate YES', 'delete YES']);
+    expect(told).toEqual([...Array<string>(refused).fill('initiate NO'), 'initiate YES', 'delete YES']);
   });
 
   it.each([
