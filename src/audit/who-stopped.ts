@@ -8,22 +8,33 @@ export const STOPPED = {
   service: 'service.stopped',
 } as const;
 
+/** A stop that a person threw. */
+export interface PersonsStop {
+  readonly personId: string;
+  readonly reason: string;
+  readonly at: Date;
+}
+
 /**
- * The person who threw a switch, or made a stop of the service their own; undefined where the service alone threw it.
- * The chain is that of the transaction's employer, or of the installation when it has none.
+ * The stops of persons that stand, oldest first; none where the service alone threw the switch. The chain is that of the
+ * transaction's employer, or of the installation when it has none.
  * @param subject of the switch as it is audited
  * @param since when it was thrown; not finer than the audit's clock where a person did
  */
-export async function whoStopped(
+export function personsStops(
   tx: Transaction & { readonly employerId?: string },
   what: keyof typeof STOPPED,
   subject: string,
   since: Date,
-): Promise<string | undefined> {
-  const [entry] = await tx.query<{ person_id: string }>(
-    `SELECT person_id FROM audit_entry WHERE chain_id = $1 AND action = $2 AND subject = $3 AND at >= $4
-     ORDER BY seq DESC LIMIT 1`,
+): Promise<PersonsStop[]> {
+  return tx.query<PersonsStop>(
+    `SELECT person_id AS "personId", detail ->> 'reason' AS reason, at FROM audit_entry
+     WHERE chain_id = $1 AND action = $2 AND subject = $3 AND at >= $4 ORDER BY seq`,
     [tx.employerId ?? INSTALLATION_CHAIN, STOPPED[what], subject, since],
   );
-  return entry?.person_id;
+}
+
+/** The last person whose stop stands, as `personsStops` has it; undefined where the service alone threw the switch. */
+export async function whoStopped(...which: Parameters<typeof personsStops>): Promise<string | undefined> {
+  return (await personsStops(...which)).at(-1)?.personId;
 }

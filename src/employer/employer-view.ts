@@ -35,7 +35,12 @@ export const employerBody = z.object({
   remittanceTemplate: z.string().nullable(),
   faultPolicy: faultPolicyField,
   limits: payLimitsBody,
-  stopped: z.object({ since: z.iso.datetime(), reason: z.string() }).nullable(),
+  stopped: z
+    .object({
+      since: z.iso.datetime(),
+      reason: z.string().describe('Of each stop of a person, or of the service’s.'),
+    })
+    .nullable(),
   createdAt: z.iso.datetime(),
 });
 export type EmployerItem = z.infer<typeof employerBody>;

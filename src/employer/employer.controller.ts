@@ -40,7 +40,11 @@ const remittanceTemplate = z
   })
   .nullable()
   .describe('Such as `Salary {period} {employer}`; also {kind_of_pay} and {employee_id}.');
-const timeZone = z.string().max(64).refine(isTimeZone, 'must be an IANA time zone such as Europe/Paris');
+const timeZone = z
+  .string()
+  .max(64)
+  .refine(isTimeZone, 'must be an IANA time zone such as Europe/Paris')
+  .describe('Of a new schedule that names none. Dates and cut-offs are in the time zone of the bank.');
 const name = z
   .string()
   .trim()

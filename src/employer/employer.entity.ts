@@ -7,6 +7,7 @@ import { bigintColumn } from '../database/transformers';
 export class Employer {
   @PrimaryColumn('uuid') id!: string;
   @Column('text') name!: string;
+  /** Of a new schedule that names none; dates and cut-offs are in the bank's. */
   @Column('text') timeZone!: string;
   @Column('integer') rowsPerInstruction!: number;
   @Column('smallint') approvalsRequired!: number;

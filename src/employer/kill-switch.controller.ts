@@ -12,11 +12,24 @@ import { KillSwitch, ServiceStop, ServiceSwitch } from './kill-switch';
 
 class Reason extends createZodDto(z.strictObject({ reason })) {}
 
+class Resume extends createZodDto(
+  z.strictObject({
+    reason,
+    takesBack: z
+      .int()
+      .min(1)
+      .optional()
+      .describe(
+        'How many stops this takes back, where it is more than one: each person’s stands with its reason, also where it came later.',
+      ),
+  }),
+) {}
+
 class EmployerBody extends createZodDto(employerBody) {}
 
 const serviceBody = z.object({
   submitsOff: z.boolean(),
-  reason: z.string().nullable(),
+  reason: z.string().nullable().describe('Of each stop of a person, or of the service’s.'),
   changedAt: z.iso.datetime(),
 });
 const stopBody = z.object({ employerId: z.string(), kind: z.string(), stoppedAt: z.iso.datetime() });
@@ -58,9 +71,9 @@ export class EmployerSwitchController {
   async resume(
     @Param('employerId', new IdParam('emp')) employerId: string,
     @Me() me: SignedIn,
-    @Body() { reason }: Reason,
+    @Body() { reason, takesBack }: Resume,
   ): Promise<EmployerItem> {
-    return showEmployer(await this.killSwitch.resumeEmployer(employerId, me.personId, reason));
+    return showEmployer(await this.killSwitch.resumeEmployer(employerId, me.personId, reason, takesBack));
   }
 }
 
@@ -93,8 +106,11 @@ export class ServiceSwitchController {
   @Allow('administrator')
   @ApiOperation({ summary: 'Turns submits on again' })
   @ApiOkResponse({ type: ServiceBody })
-  async resume(@Me() me: SignedIn, @Body() { reason }: Reason): Promise<z.infer<typeof serviceBody>> {
-    return show(await this.killSwitch.resumeService(me.personId, reason));
+  async resume(
+    @Me() me: SignedIn,
+    @Body() { reason, takesBack }: Resume,
+  ): Promise<z.infer<typeof serviceBody>> {
+    return show(await this.killSwitch.resumeService(me.personId, reason, takesBack));
   }
 }
 

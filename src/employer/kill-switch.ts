@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { append } from '../audit/audit';
-import { STOPPED, whoStopped } from '../audit/who-stopped';
+import { PersonsStop, personsStops, STOPPED } from '../audit/who-stopped';
 import { Database, EmployerTransaction, Transaction } from '../database/database';
 import { wakeAll } from '../database/leases';
 import { showId } from '../http/prefixed-id';
@@ -37,22 +37,22 @@ export class KillSwitch {
   constructor(private readonly database: Database) {}
 
   /**
-   * Stops an employer. A person's stop keeps its first reason; one that the service threw becomes the person's too, so
-   * that resolving the attention alone does not take it back.
+   * Stops an employer. Each person's stop stands with its reason beside those before; one that the service threw becomes
+   * the person's too, so that resolving the attention alone does not take it back.
    */
   stopEmployer(employerId: string, personId: string, reason: string): Promise<Employer> {
     return this.database.inEmployer(employerId, async (tx) => {
       const employer = await lockEmployer(tx);
       const { stoppedAt } = employer;
       const subject = showId('emp', employerId);
-      if (stoppedAt !== null && (await whoStopped(tx, 'employer', subject, stoppedAt)) !== undefined) {
-        return employer;
-      }
+      const stops = stoppedAt === null ? [] : await personsStops(tx, 'employer', subject, stoppedAt);
+      if (stands(stops, personId, reason)) return employer;
       await tx.query(
         // Not finer than the audit's clock, by which the two are put in order.
-        `UPDATE employer SET stopped_at = date_trunc('milliseconds', clock_timestamp()), stopped_reason = $2
+        `UPDATE employer SET stopped_reason = $2,
+           stopped_at = CASE WHEN $3 THEN stopped_at ELSE date_trunc('milliseconds', clock_timestamp()) END
          WHERE id = $1`,
-        [employerId, reason],
+        [employerId, reasonOf([...stops, { reason }]), stops.length > 0],
       );
       await append(tx, { personId, action: STOPPED.employer, subject, detail: { reason } });
       return lockEmployer(tx);
@@ -61,20 +61,22 @@ export class KillSwitch {
 
   /**
    * Lets an employer go on and wakes its work.
+   * @param takesBack how many stops of persons that is, to be said where it is more than one
    * @throws Problem 409 `NOT_STOPPED`, `ATTENTION_DECIDES` where the service itself stopped it,
-   * `SECOND_PERSON_REQUIRED` for the person who stopped it.
+   * `SECOND_PERSON_REQUIRED` for each person who stopped it, `OTHER_STOPS_STAND`
    */
-  resumeEmployer(employerId: string, personId: string, reason: string): Promise<Employer> {
+  resumeEmployer(employerId: string, personId: string, reason: string, takesBack = 1): Promise<Employer> {
     return this.database.inEmployer(employerId, async (tx) => {
       const employer = await lockEmployer(tx);
       if (employer.stoppedAt === null) throw notStopped();
       const subject = showId('emp', employerId);
-      const stoppedBy = await whoStopped(tx, 'employer', subject, employer.stoppedAt);
+      const stops = await personsStops(tx, 'employer', subject, employer.stoppedAt);
       const open = await openBreaches(tx);
-      if (stoppedBy === undefined || open.length > 0) throw attentionDecides({ attentionIds: open });
-      if (stoppedBy === personId) {
+      if (stops.length === 0 || open.length > 0) throw attentionDecides({ attentionIds: open });
+      if (stops.some((stop) => stop.personId === personId)) {
         throw new Problem(409, 'SECOND_PERSON_REQUIRED', 'Who stopped the employer may not resume it.');
       }
+      assertAllKnown(stops, takesBack);
       await tx.manager.update(Employer, { id: employerId }, { stoppedAt: null, stoppedReason: null });
       wakeAll(tx, employerId);
       const detail = { reason, stoppedReason: employer.stoppedReason };
@@ -94,18 +96,19 @@ export class KillSwitch {
   }
 
   /**
-   * Turns every submit off. A person's stop keeps its first reason; one that the service threw becomes the person's
-   * too, so that deciding the attention alone does not take it back.
+   * Turns every submit off. Each person's stop stands with its reason beside those before; one that the service threw
+   * becomes the person's too, so that deciding the attention alone does not take it back.
    */
   stopService(personId: string, reason: string): Promise<ServiceSwitch> {
     return this.database.outsideEmployers(async (tx) => {
       const now = await readSwitch(tx, 'FOR UPDATE');
-      if (now.submitsOff && (await whoStoppedService(tx, now)) !== undefined) return now;
+      const stops = now.submitsOff ? await stopsOfService(tx, now) : [];
+      if (stands(stops, personId, reason)) return now;
       await tx.query(
         `UPDATE service_switch
          SET submits_off = true, reason = $1, stopped_by = $2,
-           changed_at = date_trunc('milliseconds', clock_timestamp())`,
-        [reason, personId],
+           changed_at = CASE WHEN $3 THEN changed_at ELSE date_trunc('milliseconds', clock_timestamp()) END`,
+        [reasonOf([...stops, { reason }]), personId, stops.length > 0],
       );
       await append(tx, { personId, action: STOPPED.service, subject: SERVICE, detail: { reason } });
       return readSwitch(tx);
@@ -114,24 +117,28 @@ export class KillSwitch {
 
   /**
    * Turns submits on again and wakes what waited.
-   * @throws Problem 409 `NOT_STOPPED`, `ATTENTION_DECIDES` while a breach of any employer keeps them off
+   * @param takesBack how many stops of persons that is, to be said where it is more than one
+   * @throws Problem 409 `NOT_STOPPED`, `ATTENTION_DECIDES` while a breach of any employer keeps them off,
+   * `OTHER_STOPS_STAND`
    */
-  resumeService(personId: string, reason: string): Promise<ServiceSwitch> {
+  resumeService(personId: string, reason: string, takesBack = 1): Promise<ServiceSwitch> {
     return this.database.outsideEmployers(async (tx) => {
       const now = await readSwitch(tx, 'FOR UPDATE');
       if (!now.submitsOff) throw notStopped();
-      const stops = await standingStops(tx);
-      const stoppedBy = await whoStoppedService(tx, now);
-      if (stoppedBy === undefined || stops.length > 0)
+      const breaches = await standingStops(tx);
+      const stops = await stopsOfService(tx, now);
+      if (stops.length === 0 || breaches.length > 0)
         throw attentionDecides({
-          stops: stops.map(({ employerId, kind }) => ({ employerId: showId('emp', employerId), kind })),
+          stops: breaches.map(({ employerId, kind }) => ({ employerId: showId('emp', employerId), kind })),
         });
+      assertAllKnown(stops, takesBack);
       await tx.query(
         `UPDATE service_switch
          SET submits_off = false, reason = NULL, stopped_by = NULL, changed_at = clock_timestamp() WHERE submits_off`,
       );
       wakeAll(tx);
-      await append(tx, { personId, action: 'service.resumed', subject: SERVICE, detail: { reason } });
+      const detail = { reason, stoppedReason: now.reason };
+      await append(tx, { personId, action: 'service.resumed', subject: SERVICE, detail });
       return readSwitch(tx);
     });
   }
@@ -160,8 +167,29 @@ function standingStops(tx: Transaction): Promise<ServiceStop[]> {
   );
 }
 
-function whoStoppedService(tx: Transaction, { changedAt }: ServiceSwitch): Promise<string | undefined> {
-  return whoStopped(tx, 'service', SERVICE, changedAt);
+function stopsOfService(tx: Transaction, { changedAt }: ServiceSwitch): Promise<PersonsStop[]> {
+  return personsStops(tx, 'service', SERVICE, changedAt);
+}
+
+/** Whether it is the same stop, sent again. */
+function stands(stops: readonly PersonsStop[], personId: string, reason: string): boolean {
+  return stops.some((stop) => stop.personId === personId && stop.reason === reason);
+}
+
+function reasonOf(stops: readonly Pick<PersonsStop, 'reason'>[]): string {
+  return stops.map(({ reason }) => reason).join('; ');
+}
+
+/** Nobody takes back, with the stop they know of, another that came meanwhile. */
+function assertAllKnown(stops: readonly PersonsStop[], takesBack: number): void {
+  if (stops.length === takesBack) return;
+  const detail = `Not ${takesBack} but ${stops.length} stops of persons stand, each with its own reason: look into all of them, then resume with "takesBack": ${stops.length}.`;
+  const standing = stops.map(({ personId, reason, at }) => ({
+    personId: showId('per', personId),
+    reason,
+    at: at.toISOString(),
+  }));
+  throw new Problem(409, 'OTHER_STOPS_STAND', detail, { standing });
 }
 
 async function readSwitch(tx: Transaction, lock: 'FOR UPDATE' | '' = ''): Promise<ServiceSwitch> {

@@ -89,7 +89,9 @@ export class CorrectionsController {
 
   @Get('refused-files/:refusedId/corrections.csv')
   @Allow('preparer', 'approver', 'finance')
-  @ApiOperation({ summary: 'The faulty rows of a refused file, for the days they are kept' })
+  @ApiOperation({
+    summary: 'The faulty rows of a refused file, for seven days; of the last 20 of an employer',
+  })
   @ApiOkResponse(CSV)
   async ofRefused(
     @Param('employerId', new IdParam('emp')) employerId: string,

@@ -41,7 +41,10 @@ export async function keepFaultyRows(
   await insertFaultyFile(tx, reading, { payRunId, expiresAt: null });
 }
 
-/** Keeps the faulty rows of a file that is refused, for some days; the oldest ones go. Null when it has none. */
+/**
+ * Keeps the faulty rows of a file that is refused, for some days; those of the one sent longest ago go. The same bytes keep
+ * the id that they were told by first. Null when it has none.
+ */
 export async function keepRefusedFile(
   tx: EmployerTransaction,
   reading: FaultyReading,
@@ -51,12 +54,8 @@ export async function keepRefusedFile(
   const kept = await insertFaultyFile(tx, reading, { payRunId: null, expiresAt });
   if (!kept) return null;
   await tx.query(
-    `DELETE FROM faulty_file WHERE employer_id = $1 AND pay_run_id IS NULL AND sha256 = $2 AND id <> $3`,
-    [tx.employerId, reading.sha256, kept.id],
-  );
-  await tx.query(
     `DELETE FROM faulty_file WHERE employer_id = $1 AND id IN (SELECT id FROM faulty_file
-       WHERE employer_id = $1 AND pay_run_id IS NULL ORDER BY id DESC OFFSET $2)`,
+       WHERE employer_id = $1 AND pay_run_id IS NULL ORDER BY uploaded_at DESC, id DESC OFFSET $2)`,
     [tx.employerId, MAX_REFUSED_KEPT],
   );
   return { id: showId('rfl', kept.id), rows: kept.rows, keptUntil: expiresAt.toISOString() };
@@ -71,6 +70,15 @@ export async function forgetRefusedFiles(tx: EmployerTransaction, now: Date): Pr
   return gone.length;
 }
 
+/** Deletes what was read of the same bytes before. @returns the id it had, by which people fetch it, or a new one */
+async function replaceRefused(tx: EmployerTransaction, sha256: Buffer): Promise<string> {
+  const [earlier] = await tx.query<{ id: string }>(
+    `DELETE FROM faulty_file WHERE employer_id = $1 AND pay_run_id IS NULL AND sha256 = $2 RETURNING id`,
+    [tx.employerId, sha256],
+  );
+  return earlier?.id ?? newId();
+}
+
 async function insertFaultyFile(
   tx: EmployerTransaction,
   { sha256, personId, read }: FaultyReading,
@@ -78,7 +86,7 @@ async function insertFaultyFile(
 ): Promise<{ id: string; rows: number } | undefined> {
   const layout = layoutOf(read.file);
   if (!layout || read.faultyRows === 0) return undefined;
-  const id = newId();
+  const id = of.payRunId === null ? await replaceRefused(tx, sha256) : newId();
   const [made] = await tx.query<{ rows: number }>(
     `INSERT INTO faulty_file (employer_id, id, pay_run_id, sha256, layout, row_count, fault_count, read_rows,
        read_total_minor, uploaded_by, expires_at)

@@ -225,6 +225,7 @@ export interface RefusedFile {
   /** `rfl_…` */
   id: string;
   rows: number;
+  /** At the latest: only the last of an employer's refused files are kept. */
   keptUntil: string;
 }
 

@@ -22,6 +22,7 @@ import { resumeRepayingRun } from './stop';
 export interface Proposal {
   excludePaymentIds: string[];
   executionDate?: string;
+  submitAt?: Date;
   reason: string;
 }
 
@@ -59,6 +60,7 @@ export async function amend(
     payRunId: run.id,
     excludePaymentIds: proposal.excludePaymentIds,
     executionDate: proposal.executionDate ?? null,
+    submitAt: proposal.submitAt ?? null,
     reason: proposal.reason,
     proposedBy: personId,
   });
@@ -94,14 +96,10 @@ export async function applyAmendment(
     for (const from of ['READY', 'HELD'] as const)
       await movePayments(tx, run.id, from, moves, `person:${by}`);
     await markLeftOut(tx, run.id, excludePaymentIds, { personId: by, reason });
-    if (amendment.executionDate !== null) {
-      run.executionDate = amendment.executionDate;
-      await tx.manager.update(
-        PayRun,
-        { employerId: tx.employerId, id: run.id },
-        { executionDate: run.executionDate },
-      );
-    }
+    run.executionDate = amendment.executionDate ?? run.executionDate;
+    run.submitAt = amendment.submitAt ?? run.submitAt;
+    const { executionDate, submitAt } = run;
+    await tx.manager.update(PayRun, { employerId: tx.employerId, id: run.id }, { executionDate, submitAt });
   });
   await followAmendment(tx, run, dateBefore, { personId: by, reason });
   await tx.manager.update(

@@ -61,6 +61,6 @@ export function assertSubmitInTime(
 ): void {
   const latest = instantOf(date, bank.cutOff, bank.timeZone);
   if (submitAt === null || submitAt <= latest) return;
-  const detail = 'The run would be submitted after the cut-off of its execution date.';
+  const detail = `The run would be submitted after the cut-off of its execution date: name a \`submitAt\` until ${latest.toISOString()}, or a later date.`;
   throw new Problem(422, 'SUBMIT_AT_TOO_LATE', detail, { latest: latest.toISOString() });
 }

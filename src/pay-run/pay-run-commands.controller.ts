@@ -70,7 +70,9 @@ export class PayRunCommandsController {
   @CarriedOutOnce()
   @HttpCode(200)
   @Allow('preparer')
-  @ApiOperation({ summary: 'Takes payments out or moves the execution date; the run needs a new approval' })
+  @ApiOperation({
+    summary: 'Takes payments out, or moves the date or the submit; the run needs a new approval',
+  })
   @ApiOkResponse({ type: RunBody })
   async amend(
     @RunCommand() command: Command,

@@ -100,12 +100,13 @@ export class PayRunCommands {
   /** Proposes an amendment. @throws those of `assertExecutionDate`, `assertSubmitInTime` and `amend` */
   amend(command: Command, proposal: Proposal): Promise<RunRecord> {
     return this.carryOut(command, 'pay-run.amended', async (tx, run) => {
-      this.assertDate(run, proposal.executionDate, await findEmployer(tx));
+      this.assertDates(run, proposal, await findEmployer(tx));
       const amendment = await amend(tx, this.personal, run, command.personId, proposal);
       return {
         amendment: showId('amd', amendment.id),
         excluded: proposal.excludePaymentIds.map((id) => showId('pay', id)),
         executionDate: proposal.executionDate,
+        submitAt: proposal.submitAt?.toISOString(),
         reason: proposal.reason,
       };
     });
@@ -151,15 +152,15 @@ export class PayRunCommands {
     });
   }
 
-  private assertDate(
+  private assertDates(
     run: PayRun,
-    executionDate: string | undefined,
+    { executionDate, submitAt }: Proposal,
     limits: Pick<PayLimits, 'daysAheadLimit'>,
   ): void {
-    if (executionDate === undefined) return;
     const bank = { now: this.clock.now(), ...bankHours(this.config) };
-    assertExecutionDate(executionDate, bank, limits);
-    assertSubmitInTime(executionDate, run.submitAt, bank);
+    if (executionDate !== undefined) assertExecutionDate(executionDate, bank, limits);
+    if (executionDate !== undefined || submitAt !== undefined)
+      assertSubmitInTime(executionDate ?? run.executionDate, submitAt ?? run.submitAt, bank);
   }
 
   private carryOut(

@@ -48,7 +48,12 @@ export class ApprovalRequest extends createZodDto(
 /** Why something is done to a run; it is shown and audited, so no name, IBAN or amount of a person belongs in it. */
 export class ReasonRequest extends createZodDto(z.strictObject({ reason })) {}
 
-/** Payments to take out of a run, a new execution date, or both. */
+const submitAt = z.iso
+  .datetime({ offset: true, error: 'must be an instant such as 2026-11-26T09:00:00Z' })
+  .transform((text) => new Date(text))
+  .optional();
+
+/** Payments to take out of a run, a new execution date, another time of its submit, or several of these. */
 export class AmendmentRequest extends createZodDto(
   z
     .strictObject({
@@ -57,11 +62,13 @@ export class AmendmentRequest extends createZodDto(
         .string()
         .refine(isIsoDate, 'must be a date that exists, such as 2026-11-27')
         .optional(),
+      submitAt: submitAt.describe('When it is submitted instead, at the latest at the cut-off of its date.'),
       reason,
     })
     .refine(
-      (body) => body.excludePaymentIds.length > 0 || body.executionDate !== undefined,
-      'must exclude a payment or name an execution date',
+      (body) =>
+        body.excludePaymentIds.length > 0 || body.executionDate !== undefined || body.submitAt !== undefined,
+      'must exclude a payment, or name an execution date or a submitAt',
     ),
 ) {}
 
@@ -69,10 +76,7 @@ export class AmendmentRequest extends createZodDto(
 export class SuccessorFields extends createZodDto(
   z.strictObject({
     executionDate: z.string().refine(isIsoDate, 'must be a date that exists, such as 2026-11-27'),
-    submitAt: z.iso
-      .datetime({ offset: true, error: 'must be an instant such as 2026-11-26T09:00:00Z' })
-      .transform((text) => new Date(text))
-      .optional(),
+    submitAt,
     paymentIds: z.array(idField('pay')).min(1).max(MAX_EXCLUDED).optional(),
     reason: reason.optional(),
   }),
@@ -146,6 +150,7 @@ const run = runSummary.extend({
     .object({
       id: z.string(),
       executionDate: z.iso.date().nullable(),
+      submitAt: instant.nullable(),
       excludedPayments: z.int(),
       reason: z.string(),
       proposedBy: z.string(),

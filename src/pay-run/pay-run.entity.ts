@@ -61,6 +61,7 @@ export class Amendment {
   @PrimaryColumn('uuid') id!: string;
   @Column('uuid') payRunId!: string;
   @Column('date', { nullable: true }) executionDate!: string | null;
+  @Column('timestamptz', { nullable: true }) submitAt!: Date | null;
   @Column('uuid', { array: true }) excludePaymentIds!: string[];
   @Column('text') reason!: string;
   @Column('uuid') proposedBy!: string;

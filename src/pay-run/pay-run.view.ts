@@ -100,6 +100,7 @@ function showAmendment(amendment: Amendment): NonNullable<RunDocument['amendment
   return {
     id: showId('amd', amendment.id),
     executionDate: amendment.executionDate,
+    submitAt: amendment.submitAt?.toISOString() ?? null,
     excludedPayments: amendment.excludePaymentIds.length,
     reason: amendment.reason,
     proposedBy: showId('per', amendment.proposedBy),

@@ -1,6 +1,7 @@
 import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
 import { isLocalTime, isTimeZone } from '../domain/business-day';
+import { Employer } from '../employer/employer.entity';
 import { idField, showId } from '../http/prefixed-id';
 import { kindOfPayField, periodField } from '../pay-file/terms';
 import { PaySchedule, SchedulePeriod } from '../pay-run/pay-schedule.entity';
@@ -34,7 +35,14 @@ const terms = {
 
 /** The body of a new schedule. */
 export class NewScheduleBody extends createZodDto(
-  z.strictObject({ accountId: idField('acc'), kindOfPay: kindOfPayField, ...terms }),
+  z.strictObject({
+    accountId: idField('acc'),
+    kindOfPay: kindOfPayField,
+    ...terms,
+    timeZone: terms.timeZone
+      .optional()
+      .describe('Of the submit time; without it the employer’s as it is now.'),
+  }),
 ) {}
 
 /** The one change a schedule can undergo; other terms are another schedule. */
@@ -72,9 +80,10 @@ export class PeriodPage extends createZodDto(
   z.object({ items: z.array(period), nextCursor: z.string().nullable() }),
 ) {}
 
-/** The terms in a body, as they are kept. */
-export function readTerms({ dayOfMonth, ...others }: NewScheduleBody): NewSchedule {
-  return { ...others, dayOfMonth: dayOfMonth === LAST_BANKING_DAY ? null : dayOfMonth };
+/** The terms in a body, as they are kept; in its employer's time zone where it names none. */
+export function readTerms(body: NewScheduleBody, employer: Pick<Employer, 'timeZone'>): NewSchedule {
+  const { dayOfMonth, timeZone = employer.timeZone, ...others } = body;
+  return { ...others, timeZone, dayOfMonth: dayOfMonth === LAST_BANKING_DAY ? null : dayOfMonth };
 }
 
 /** A schedule for the outside. */

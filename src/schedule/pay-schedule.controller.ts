@@ -3,6 +3,7 @@ import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestj
 import { z } from 'zod';
 import { Database } from '../database/database';
 import { isPeriod } from '../domain/business-day';
+import { findEmployer } from '../employer/employer.store';
 import { Allow } from '../http/allow';
 import { decodeCursor, Page, pageOf, PageQuery } from '../http/cursor';
 import { IdParam } from '../http/prefixed-id';
@@ -45,8 +46,8 @@ export class PayScheduleController {
     @Body() body: NewScheduleBody,
     @Me() me: SignedIn,
   ): Promise<ScheduleBody> {
-    const schedule = await this.database.inEmployer(employerId, (tx) =>
-      this.schedules.create(tx, me.personId, readTerms(body)),
+    const schedule = await this.database.inEmployer(employerId, async (tx) =>
+      this.schedules.create(tx, me.personId, readTerms(body, await findEmployer(tx))),
     );
     return showSchedule(schedule);
   }

@@ -235,6 +235,16 @@ const RUN_GUARDS: Guard[] = [
     forbidden: `UPDATE pay_run SET stopped_at = now()`,
   },
   {
+    name: 'when a run is submitted changes only together with what is approved anew',
+    kind: 'trigger',
+    on: 'pay_run',
+    object: 'refuse_other_submit_time',
+    says: 'submit_time_is_of_a_draft',
+    given: [insertion('pay_run', { ...supplement, status: 'DRAFT' })],
+    lawful: `UPDATE pay_run SET submit_at = now() WHERE id = '${FRESH}'`,
+    forbidden: `UPDATE pay_run SET submit_at = now() WHERE id = '${a.run}'`,
+  },
+  {
     name: 'a run that is to be approved waits for nothing that an approval lacked before',
     kind: 'constraint',
     on: 'pay_run',

@@ -247,11 +247,11 @@ describe('the kill switch of an employer', () => {
     company = await desk.employer('Kauri Inc');
   });
 
-  it('is thrown by one person, keeps its first reason, and is not turned back by the same person', async () => {
+  it('is thrown by one person, and is not turned back by the same person', async () => {
     expect((await company.as('preparer', 'POST', '/stop', { reason: 'no right' })).status).toBe(403);
     const stopped = await company.as('operator', 'POST', '/stop', { reason: 'strange payees' });
     expect(stopped).toMatchObject({ status: 200, body: { stopped: { reason: 'strange payees' } } });
-    const again = await company.as('finance', 'POST', '/stop', { reason: 'me too' });
+    const again = await company.as('operator', 'POST', '/stop', { reason: 'strange payees' });
     expect(again.body.stopped).toEqual(stopped.body.stopped);
     expect(await company.as('operator', 'POST', '/resume', { reason: 'all clear' })).toMatchObject({
       status: 409,
@@ -268,6 +268,56 @@ describe('the kill switch of an employer', () => {
     expect(switched.map(({ action, person_id }) => [action, person_id])).toEqual([
       ['employer.stopped', company.people.operator.personId],
       ['employer.resumed', company.people.approver.personId],
+    ]);
+  });
+
+  it('keeps the stop of each person, and is turned back only by another who knows of all of them', async () => {
+    const { finance, operator } = company.people;
+    const before = (await company.audited()).length;
+    const stopped = await company.as('operator', 'POST', '/stop', { reason: 'bank looks odd' });
+    const again = await company.as('finance', 'POST', '/stop', { reason: 'wrong file approved' });
+    const both = { since: stopped.body.stopped.since, reason: 'bank looks odd; wrong file approved' };
+    expect(again).toMatchObject({ status: 200, body: { stopped: both } });
+    expect((await company.as('preparer', 'GET', '')).body.stopped).toEqual(both);
+    await desk.call(
+      'POST',
+      `/v1/employers/${company.id}/people/${person(finance.personId)}/roles`,
+      desk.administrator,
+      {
+        role: 'approver',
+      },
+    );
+    for (const { authorization } of [operator, finance]) {
+      const body = { reason: 'mine is over', takesBack: 2 };
+      const own = await desk.call('POST', `/v1/employers/${company.id}/resume`, authorization, body);
+      expect([own.status, own.body.code]).toEqual([409, 'SECOND_PERSON_REQUIRED']);
+    }
+    for (const unread of [{}, { takesBack: 1 }]) {
+      expect(
+        await company.as('approver', 'POST', '/resume', { reason: 'bank is well', ...unread }),
+      ).toMatchObject({
+        status: 409,
+        body: {
+          code: 'OTHER_STOPS_STAND',
+          standing: [
+            { personId: person(operator.personId), reason: 'bank looks odd' },
+            { personId: person(finance.personId), reason: 'wrong file approved' },
+          ],
+        },
+      });
+    }
+    const resumed = await company.as('approver', 'POST', '/resume', {
+      reason: 'both looked into',
+      takesBack: 2,
+    });
+    expect(resumed).toMatchObject({ status: 200, body: { stopped: null } });
+    const switched = (await company.audited())
+      .slice(before)
+      .filter(({ action }) => action !== 'role.granted');
+    expect(switched.map(({ action, person_id, detail }) => [action, person_id, detail.reason])).toEqual([
+      ['employer.stopped', operator.personId, 'bank looks odd'],
+      ['employer.stopped', finance.personId, 'wrong file approved'],
+      ['employer.resumed', company.people.approver.personId, 'both looked into'],
     ]);
   });
 
@@ -294,8 +344,6 @@ describe('the kill switch of an employer', () => {
     await company.query(`UPDATE employer SET stopped_at = clock_timestamp(), stopped_reason = 'CREDENTIALS'`);
     const stopped = await company.as('operator', 'POST', '/stop', { reason: 'we look into it' });
     expect(stopped.body).toMatchObject({ stopped: { reason: 'we look into it' } });
-    const again = await company.as('finance', 'POST', '/stop', { reason: 'another reason' });
-    expect(again.body).toMatchObject({ stopped: { reason: 'we look into it' } });
     expect(await company.as('operator', 'POST', '/resume', { reason: 'mine' })).toMatchObject({
       status: 409,
     });
@@ -390,7 +438,7 @@ describe('the kill switch of the installation', () => {
     const reason = { reason: 'the bank reports doubles' };
     expect((await desk.call('POST', '/v1/service/stop', authorization, reason)).status).toBe(403);
     expect((await desk.call('POST', '/v1/service/stop', desk.administrator, reason)).status).toBe(200);
-    await desk.call('POST', '/v1/service/stop', desk.administrator, { reason: 'again' });
+    await desk.call('POST', '/v1/service/stop', desk.administrator, reason);
     const seen = await desk.call('GET', '/v1/service', authorization);
     expect(seen.body).toMatchObject({ submitsOff: true, ...reason });
     const resumed = await desk.call('POST', '/v1/service/resume', desk.administrator, { reason: 'solved' });
@@ -407,5 +455,25 @@ describe('the kill switch of the installation', () => {
       { action: 'service.resumed', reason: 'solved' },
       { action: 'service.stopped', reason: 'the bank reports doubles' },
     ]);
+  });
+
+  it('keeps the stop of each administrator, and is turned back only by one who knows of all of them', async () => {
+    const other = await makePerson(desk.database, 'Other root', {}, true);
+    const call = (verb: string, authorization: string, body: Body) =>
+      desk.call('POST', `/v1/service/${verb}`, authorization, body);
+    const first = await call('stop', desk.administrator, { reason: 'bank looks odd' });
+    const { changedAt } = first.body;
+    const both = { submitsOff: true, reason: 'bank looks odd; wrong file approved', changedAt };
+    const again = await call('stop', other.authorization, { reason: 'wrong file approved' });
+    expect(again).toMatchObject({ status: 200, body: both });
+    expect((await desk.call('GET', '/v1/service', desk.administrator)).body).toMatchObject(both);
+    const unread = await call('resume', desk.administrator, { reason: 'bank is well' });
+    expect([unread.status, unread.body.code]).toEqual([409, 'OTHER_STOPS_STAND']);
+    expect(unread.body.standing).toMatchObject([
+      { reason: 'bank looks odd' },
+      { reason: 'wrong file approved', personId: person(other.personId) },
+    ]);
+    const resumed = await call('resume', desk.administrator, { reason: 'both are over', takesBack: 2 });
+    expect(resumed.body).toMatchObject({ submitsOff: false, reason: null });
   });
 });

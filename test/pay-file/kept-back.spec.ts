@@ -188,15 +188,24 @@ describe('a refused file', () => {
     ).toBeNull();
   });
 
-  it('is kept once, and not more than twenty of them', async () => {
+  it('is kept once, under the id it was first told by, as it was read last', async () => {
+    const file = csv(row('E1'), row('E2', '-2'));
+    const { id } = told((await desk.refusal(employer, file)).extra);
+    const again = told((await desk.refusal(employer, file)).extra);
+    expect(again).toEqual({ id, rows: 1, keptUntil: expect.any(String) });
+    const lines = (await desk.corrections(employer, id)).toString().split('\n');
+    expect(lines[1]).toMatch(/^E2,.*line 3: amount: /);
+    expect(await desk.query(employer, 'SELECT FROM faulty_file')).toHaveLength(1);
+  });
+
+  it('is one of the last twenty that are kept, counted from when they were sent last', async () => {
     const ids: string[] = [];
-    for (let n = 0; n < 22; n += 1) {
-      const problem = await desk.refusal(employer, csv(row('E1', n === 21 ? '-20' : `-${n}`)));
+    for (const n of [0, 1, ...Array.from({ length: 18 }, (_, more) => more + 2), 0, 20, 21]) {
+      const problem = await desk.refusal(employer, csv(row('E1', `-${n}`)));
       ids.push(told(problem.extra).id);
     }
     const kept = await desk.query<{ id: string }>(employer, 'SELECT id FROM faulty_file ORDER BY id');
-    // The last two were the same bytes.
-    expect(kept.map(({ id }) => showId('rfl', id))).toEqual([...ids.slice(1, 20), ids[21]]);
+    expect(kept.map(({ id }) => showId('rfl', id))).toEqual([ids[0], ...ids.slice(3, 20), ids[21], ids[22]]);
   });
 
   it('counts each of many faulty rows, shows the first thousand and gives the rest', async () => {

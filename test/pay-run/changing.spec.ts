@@ -138,6 +138,41 @@ describe('changing a pay run', () => {
         .post(pathOf(run, '/amendments'), { executionDate: '2026-11-25', reason: 'earlier' })
         .expect(422);
       expect(body).toMatchObject({ code: 'SUBMIT_AT_TOO_LATE', latest: '2026-11-25T15:00:00.000Z' });
+      expect(body.detail).toContain('submitAt');
+    });
+
+    it('moves when it is submitted, alone or with the date, which is approved anew', async () => {
+      const run = await office.run(company, rows(100), { submitAt: new Date('2026-11-26T09:00:00Z') });
+      await RunAtBank.approved(office, company, run);
+      const amend = (body: object) =>
+        office.as(company, 'preparer').post(pathOf(run, '/amendments'), { reason: 'earlier', ...body });
+      const { body } = await amend({ submitAt: '2026-11-24T10:00:00+01:00' }).expect(200);
+      const submitAt = '2026-11-24T09:00:00.000Z';
+      expect(body).toMatchObject({ status: 'READY', runVersion: 2, approvals: [], submitAt });
+      expect(body.rootHash).not.toBe(run.rootHash?.toString('hex'));
+      const late = await amend({ submitAt: '2026-11-27T15:00:01Z' }).expect(422);
+      expect(late.body).toMatchObject({ code: 'SUBMIT_AT_TOO_LATE', latest: '2026-11-27T15:00:00.000Z' });
+      const both = { executionDate: '2026-11-25', submitAt: '2026-11-25T09:00:00.000Z' };
+      expect((await amend(both).expect(200)).body).toMatchObject({ ...both, runVersion: 3 });
+      const audited = await office.query<{ detail: object }>(
+        company,
+        `SELECT detail FROM audit_entry WHERE action = 'pay-run.amended' AND subject = $1 ORDER BY seq`,
+        [showId('run', run.id)],
+      );
+      expect(audited.map(({ detail }) => detail)).toMatchObject([{ submitAt }, both]);
+    });
+
+    it('shows when it will be submitted while it waits for the instructions at the bank', async () => {
+      const run = await office.run(company, rows(100, 200, 300));
+      const atBank = await RunAtBank.approved(office, company, run);
+      await atBank.start();
+      await atBank.build(1);
+      const submitAt = '2026-11-26T09:00:00.000Z';
+      const { body } = await office
+        .as(company, 'preparer')
+        .post(pathOf(run, '/amendments'), { submitAt, reason: 'not before Thursday' })
+        .expect(200);
+      expect(body).toMatchObject({ status: 'BUILDING', submitAt: null, amendment: { submitAt } });
     });
 
     it('refuses to take out a payment of another run, or every payment', async () => {

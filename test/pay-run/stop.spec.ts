@@ -149,7 +149,7 @@ describe('a breach that stops everything', () => {
     await people.stopService(PREPARER, 'we want to see this');
     await people.stopService(PREPARER, 'a second reason');
     await decided('INVARIANT_BREACH');
-    expect(await submits()).toBe('we want to see this');
+    expect(await submits()).toBe('we want to see this; a second reason');
   });
 });
 

@@ -64,6 +64,18 @@ it('creates a schedule with its next periods, and enters it in the audit chain',
   ]);
 });
 
+it('takes the time zone of its employer where it names none, and keeps it', async () => {
+  const { call, accountId, employerId } = await employerApi(app);
+  await app.database.inEmployer(employerId, (tx) =>
+    tx.query(`UPDATE employer SET time_zone = 'Europe/Athens'`),
+  );
+  const { timeZone: _timeZone, ...terms } = TERMS;
+  const created = await call('post', 'schedules', { ...terms, accountId });
+  expect(created.body).toMatchObject({ ...terms, timeZone: 'Europe/Athens' });
+  const { body } = await call('get', `schedules/${created.body.id}/periods?limit=1`);
+  expect(body.items[0].submitAt).toBe('2026-05-21T06:00:00.000Z');
+});
+
 it('keeps the last banking day as what it is', async () => {
   const { call, accountId } = await employerApi(app);
   const terms = { ...TERMS, accountId, dayOfMonth: 'LAST_BANKING_DAY', kindOfPay: 'BONUS' };
