@@ -1,7 +1,7 @@
 import { readId } from '../../src/http/prefixed-id';
 import { NOTHING_TO_ASK } from '../../src/pay-run/attention-words';
 import { Submitter } from '../../src/submission/submitter';
-import { execute, select } from '../support/database';
+import { dueAt, execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll } from '../support/payroll';
@@ -54,7 +54,7 @@ describe('nothing is paid that was not approved', () => {
 
   const becomesDue = async (id: string) => {
     const { superuserUrl } = payroll.database;
-    await execute(superuserUrl, `UPDATE pay_run SET submit_at = now() WHERE id = $1`, [readId('run', id)]);
+    await dueAt(superuserUrl, 'now()', readId('run', id));
     await execute(superuserUrl, `UPDATE lease SET wake_at = now() WHERE subject_id = $1`, [
       readId('run', id),
     ]);
@@ -301,9 +301,7 @@ describe('nothing is paid that was not approved', () => {
     expect(after).toMatchObject({ status: 'READY', runVersion: 2 });
     expect(after.rootHash).not.toBe(run.rootHash);
     expect((await payroll.approve(run)).data.code).toBe('APPROVAL_OF_ANOTHER_VERSION');
-    await execute(payroll.database.superuserUrl, `UPDATE pay_run SET submit_at = now() WHERE id = $1`, [
-      readId('run', run.id),
-    ]);
+    await dueAt(payroll.database.superuserUrl, 'now()', readId('run', run.id));
     expect(
       (await payroll.approve({ id: run.id, rootHash: after.rootHash, total: after.total })).status,
     ).toBeLessThan(300);

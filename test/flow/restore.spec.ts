@@ -10,7 +10,7 @@ import { readId } from '../../src/http/prefixed-id';
 import { monthsAfter } from '../../src/schedule/period-dates';
 import { RestoreSweep } from '../../src/submission/restore-sweep';
 import { Restores } from '../../src/submission/restores';
-import { connected, execute, select, testDatabase, TestDatabase } from '../support/database';
+import { connected, dueAt, execute, select, TestDatabase, testDatabase } from '../support/database';
 import { lateRepeat } from '../support/late-repeat';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
@@ -473,10 +473,8 @@ describe('a database restored to a moment from which the record cannot be taken 
     const older = await payroll.uploaded(payFile(rows), payroll.later());
     await payroll.approve(older);
     await backedUp();
-    await execute(
-      backup!.superuserUrl,
-      `UPDATE pay_run SET submit_at = now(); UPDATE lease SET wake_at = now()`,
-    );
+    await dueAt(backup!.superuserUrl, 'now()');
+    await execute(backup!.superuserUrl, 'UPDATE lease SET wake_at = now()');
     const reason = 'the file was corrected';
     await payroll.as('preparer').post(payroll.path(`/pay-runs/${older.id}/cancellation`), { reason });
     await payroll.until(older.id, ['CANCELLED'], 15_000);

@@ -4,7 +4,7 @@ import { showId } from '../../src/http/prefixed-id';
 import { clear, raise } from '../../src/pay-run/attention.store';
 import { PaySchedule } from '../../src/pay-run/pay-schedule.entity';
 import { testConfig } from '../http/test-app';
-import { execute, testDatabase, TestDatabase } from '../support/database';
+import { dueAt, execute, TestDatabase, testDatabase } from '../support/database';
 import { bindRun, makeSchedule, openReplica, periodsOf, Replica, SetClock } from './schedules';
 
 const MARCH_DUE = '2026-03-23T08:00:00.000Z';
@@ -295,7 +295,7 @@ it.each(['2026-03-20T08:00:00.000Z', '2026-03-25T09:00:00.000Z'])(
   'goes by the time of the run where people gave another than that of the schedule: %s',
   async (at) => {
     const id = await bound();
-    await execute(store.superuserUrl, 'UPDATE pay_run SET submit_at = $2 WHERE id = $1', [id, at]);
+    await dueAt(store.superuserUrl, `'${at}'`, id);
     const before = new Date(new Date(at).getTime() - 1_000).toISOString();
     clock.set(before);
     expect([await look(), await isOverdue('2026-03')]).toEqual([[], false]);
@@ -308,7 +308,7 @@ it.each(['2026-03-20T08:00:00.000Z', '2026-03-25T09:00:00.000Z'])(
 it('is told of by the cut-off where the time of the run lies behind that', async () => {
   const id = await bound();
   const [cutOff, at] = ['2026-03-25T13:00:00.000Z', '2026-03-25T14:00:00.000Z'];
-  await execute(store.superuserUrl, 'UPDATE pay_run SET submit_at = $2 WHERE id = $1', [id, at]);
+  await dueAt(store.superuserUrl, `'${at}'`, id);
   const earlier = await openReplica(store.url, clock, { ...testConfig(), BANK_CUT_OFF: '14:00' });
   const lookEarlier = () => earlier.overdue.tick().then(open);
   clock.set(new Date(Date.parse(cutOff) - 1).toISOString());

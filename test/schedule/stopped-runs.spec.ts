@@ -2,7 +2,7 @@ import { newId } from '../../src/database/new-id';
 import { showId } from '../../src/http/prefixed-id';
 import { PaySchedule } from '../../src/pay-run/pay-schedule.entity';
 import { testConfig } from '../http/test-app';
-import { execute, testDatabase, TestDatabase } from '../support/database';
+import { dueAt, execute, TestDatabase, testDatabase } from '../support/database';
 import { bindRun, makeSchedule, openReplica, Replica, SetClock } from './schedules';
 
 const SUBMIT_AT = '2026-03-23T08:00:00.000Z';
@@ -158,7 +158,7 @@ it.each([[false], [true]])(
 );
 
 it('tells at once of a run without a time of its own, which is due since its approval', async () => {
-  await execute(store.superuserUrl, 'UPDATE pay_run SET submit_at = NULL');
+  await dueAt(store.superuserUrl, 'NULL');
   await breachOfAnother();
   expect(await look()).toEqual(told(INSTALLATION));
 });

@@ -345,7 +345,10 @@ describe('an hour before it would be too late', () => {
   });
 
   it.each([
-    ['that is not due yet', `UPDATE pay_run SET submit_at = '2026-03-25T14:30:00Z'`],
+    [
+      'that is not due yet',
+      `SET session_replication_role = replica; UPDATE pay_run SET submit_at = '2026-03-25T14:30:00Z'`,
+    ],
     [
       'that moved a moment ago',
       `INSERT INTO state_change (employer_id, seq, subject, subject_id, pay_run_id, from_status, to_status, actor)

@@ -76,6 +76,18 @@ export async function execute(url: string, sql: string, parameters: unknown[] = 
   await select(url, sql, parameters);
 }
 
+/**
+ * Gives a run, or all, another time of its submit, as the passing of time would: an approved one keeps its own.
+ * @param at in SQL
+ */
+export function dueAt(superuserUrl: string, at: string, payRunId?: string): Promise<void> {
+  const which = payRunId === undefined ? '' : ` WHERE id = '${payRunId}'`;
+  return execute(
+    superuserUrl,
+    `SET session_replication_role = replica; UPDATE pay_run SET submit_at = ${at}${which}`,
+  );
+}
+
 /** The rows of one statement over a connection of its own; made again where it was undone for the sake of a deadlock. */
 export async function select<Row = Record<string, string>>(
   url: string,
