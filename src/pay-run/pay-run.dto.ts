@@ -155,8 +155,10 @@ const run = runSummary.extend({
   instructionsByStatus: z.partialRecord(z.enum(INSTRUCTION_STATUSES), z.int()),
   instructions: z.array(instruction),
   replaces: counted
-    .extend({ differing: z.int() })
-    .describe('Payments made instead of earlier ones; `differing` of them in amount or IBAN.'),
+    .extend({ before: sum, differing: z.int() })
+    .describe(
+      'Payments made instead of earlier ones, which were to pay `before`; `differing` of them in amount or IBAN. Without what is held, was left out or was cancelled; the reconciliation says the same by run.',
+    ),
   comparison,
   namesChanged: z.int().describe('Payments whose name is sent in other letters than it was written in.'),
   furtherPayments: z
@@ -210,7 +212,10 @@ const payment = z.object({
     })
     .nullable()
     .describe('The payment it is made instead of, and why that one ended unpaid.'),
-  replacedByPaymentId: z.string().nullable(),
+  replacedByPaymentId: z
+    .string()
+    .nullable()
+    .describe('What is made instead of it; none that is held, was left out or was cancelled with its run.'),
   bankPaymentId: z.string().nullable(),
   bankStatus: z.string().nullable(),
   charges: amount.nullable(),

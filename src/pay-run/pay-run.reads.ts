@@ -13,6 +13,7 @@ import { countOpenHolds } from './hold.store';
 import { KeptBackTotal, keptBackOf } from './kept-back';
 import { Amendment, PayRun, PayRunVersion } from './pay-run.entity';
 import { findRun, MAY_STILL_APPROVE, openAmendment } from './pay-run.store';
+import { TAKES_ITS_PLACE } from './replaced.store';
 import { SendOutlook, sendOutlook, SendSettings } from './send-outlook';
 
 /** A run of a million rows in instructions of 500 has 2,000 of them; a page shows the first, the counts tell all. */
@@ -32,10 +33,11 @@ export interface StatusTotal {
   further: number;
 }
 
-/** Payments of a run made instead of others, and how many of them differ in amount or IBAN. */
+/** Payments of a run made instead of others, those others, and how many of them differ in amount or IBAN. */
 export interface ReplacesTotal {
   count: number;
   amount_minor: string;
+  before_minor: string;
   differing: number;
 }
 
@@ -160,14 +162,15 @@ function totalsOf(tx: EmployerTransaction, payRunId: string): Promise<StatusTota
 
 async function replacesOf(tx: EmployerTransaction, payRunId: string): Promise<ReplacesTotal> {
   const [row] = await tx.query<ReplacesTotal>(
-    `SELECT count(*)::int AS count, coalesce(sum(p.amount_minor), 0) AS amount_minor,
-       count(*) FILTER (WHERE (p.amount_minor, p.iban_hash) <> (o.amount_minor, o.iban_hash))::int AS differing
-     FROM payment p JOIN ${byKey('payment', 'p.replaces_payment_id')} o ON true
-     WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.replaces_payment_id IS NOT NULL
-       AND p.status NOT IN ('EXCLUDED', 'HELD')`,
+    `SELECT count(*)::int AS count, coalesce(sum(s.amount_minor), 0) AS amount_minor,
+       coalesce(sum(o.amount_minor), 0) AS before_minor,
+       count(*) FILTER (WHERE (s.amount_minor, s.iban_hash) <> (o.amount_minor, o.iban_hash))::int AS differing
+     FROM payment s JOIN pay_run r ON r.employer_id = s.employer_id AND r.id = s.pay_run_id
+     JOIN ${byKey('payment', 's.replaces_payment_id')} o ON true
+     WHERE s.employer_id = $1 AND s.pay_run_id = $2 AND s.replaces_payment_id IS NOT NULL AND ${TAKES_ITS_PLACE}`,
     [tx.employerId, payRunId],
   );
-  return row ?? { count: 0, amount_minor: '0', differing: 0 };
+  return row ?? { count: 0, amount_minor: '0', before_minor: '0', differing: 0 };
 }
 
 /** The planned instructions of a version ($3), each with its latest attempt. */
@@ -246,10 +249,10 @@ export interface PaymentRow extends StoredFields {
   bank_status: string | null;
 }
 
-/** The payment that was made instead of a payment `p`, in a run that was not cancelled. */
+/** The payment that is made instead of a payment `p`. */
 export const REPLACED_BY = `
-  (SELECT s.id FROM payment s JOIN pay_run sr ON sr.employer_id = s.employer_id AND sr.id = s.pay_run_id
-   WHERE s.employer_id = p.employer_id AND s.replaces_payment_id = p.id AND sr.status <> 'CANCELLED'
+  (SELECT s.id FROM payment s JOIN pay_run r ON r.employer_id = s.employer_id AND r.id = s.pay_run_id
+   WHERE s.employer_id = p.employer_id AND s.replaces_payment_id = p.id AND ${TAKES_ITS_PLACE}
    ORDER BY s.live DESC, s.id DESC LIMIT 1)`;
 
 /** Why a payment `o` that is replaced, which the bank has as `a` in `i`, ended unpaid: what was said of it. */

@@ -56,6 +56,7 @@ export function showRun(record: RunRecord): RunDocument {
     replaces: {
       payments: record.replaces.count,
       amount: formatMinor(BigInt(record.replaces.amount_minor)),
+      before: formatMinor(BigInt(record.replaces.before_minor)),
       differing: record.replaces.differing,
     },
     comparison: showComparison(record.comparison, record.tickIbans),

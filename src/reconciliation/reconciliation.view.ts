@@ -84,7 +84,7 @@ export function showRunReport({
   };
 }
 
-/** The same as CSV: the table, the equations, and both sides by status. */
+/** The same as CSV: the table, the equations, both sides by status, and linked runs, compared with what they replace. */
 export function csvOfRunReport({
   report,
   decisions,
@@ -95,7 +95,14 @@ export function csvOfRunReport({
   const { table, lines, difference, contradictions, byPaymentStatus, byBankStatus, replaces, replacedBy } =
     report;
   const linked = (name: string, runs: readonly LinkedRun[]): Cell[][] =>
-    runs.map((one) => [name, showId('run', one.payRunId), one.count, one.amountMinor]);
+    runs.map(({ payRunId, count, amountMinor, beforeMinor }) => [
+      name,
+      showId('run', payRunId),
+      count,
+      amountMinor,
+      count,
+      beforeMinor,
+    ]);
   const part = (name: string, statuses: ReadonlyMap<string, CountAndSum>): Cell[][] =>
     [...statuses].map(([status, sum]) => [name, status, sum.count, sum.amountMinor]);
   return [
@@ -252,8 +259,8 @@ function parentOf({ parentRunId }: PayRun): string | null {
   return parentRunId === null ? null : showId('run', parentRunId);
 }
 
-function showLinked({ payRunId, ...sum }: LinkedRun): Counted & { payRunId: string } {
-  return { payRunId: showId('run', payRunId), ...counted(sum) };
+function showLinked({ payRunId, beforeMinor, ...sum }: LinkedRun): RunReportDocument['replaces'][number] {
+  return { payRunId: showId('run', payRunId), ...counted(sum), before: formatMinor(beforeMinor) };
 }
 
 function replacedCells({ uploaded, settled }: Table): Cell[] {

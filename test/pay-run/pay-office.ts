@@ -50,6 +50,8 @@ export interface Row {
   iban?: string;
   /** The release of a second pay of the period. */
   releaseSequence?: number;
+  /** The payment that it is made instead of. */
+  replacesPaymentId?: string;
   /** Kept back before the run is planned. */
   held?: boolean;
 }
@@ -288,6 +290,7 @@ export class PayOffice {
       amountMinor: row.amountMinor,
       currency: 'EUR' as const,
       remittance: 'Salary',
+      replacesPaymentId: row.replacesPaymentId ?? null,
     };
     return {
       ...fields,
