@@ -125,6 +125,12 @@ const instruction = z.object({
 
 const run = runSummary.extend({
   rootHash: z.string().nullable(),
+  fileId: z
+    .string()
+    .nullable()
+    .describe(
+      'The pay file it was made of, as `GET …/pay-files/{fileId}/content` gives it; null of a successor.',
+    ),
   preparedBy: z.string().nullable(),
   lapseReason: z.string().nullable(),
   paymentsByStatus: z.partialRecord(z.enum(PAYMENT_STATUSES), counted),

@@ -80,6 +80,8 @@ export interface RunRecord {
   replaces: ReplacesTotal;
   keptBack: KeptBackTotal;
   openHolds: number;
+  /** The pay file it was made of. */
+  fileId: string | null;
   /** Runs of other terms that were made of the same bytes before. */
   sameFile: string[];
   openAttentions: number;
@@ -132,6 +134,7 @@ export async function readRun(
     replaces: await replacesOf(tx, payRunId),
     keptBack: await keptBackOf(tx, payRunId),
     openHolds: await countOpenHolds(tx, payRunId),
+    fileId: await fileOf(tx, payRunId),
     sameFile: await runsOfSameFile(tx, payRunId),
     openAttentions: await countOpenAttentions(tx, payRunId),
     outlook: await sendOutlook(tx, run, settings, now),
@@ -210,6 +213,14 @@ async function countOpenAttentions(tx: EmployerTransaction, payRunId: string): P
     [tx.employerId, payRunId, JSON.stringify([{ runId: payRunId }])],
   );
   return row?.count ?? 0;
+}
+
+async function fileOf(tx: EmployerTransaction, payRunId: string): Promise<string | null> {
+  const [file] = await tx.query<{ id: string }>(
+    'SELECT id FROM pay_file WHERE employer_id = $1 AND pay_run_id = $2',
+    [tx.employerId, payRunId],
+  );
+  return file?.id ?? null;
 }
 
 /** Enough to see that a file came before. */

@@ -37,6 +37,7 @@ export function showRun(record: RunRecord): RunDocument {
   return {
     ...showRunSummary(run),
     rootHash: run.rootHash?.toString('hex') ?? null,
+    fileId: showOptional('file', record.fileId),
     preparedBy: showOptional('per', version?.preparedBy ?? null),
     lapseReason: run.lapseReason,
     paymentsByStatus: Object.fromEntries(record.payments.map((part) => [part.status, counted(part)])),

@@ -57,6 +57,7 @@ const deciders = {
 const runReport = z.object({
   payRunId: z.string(),
   status: z.enum(PAY_RUN_STATUSES),
+  accountId: z.string().describe('The account that it debits; `debited` is on its statements.'),
   period: z.string(),
   kindOfPay: z.string(),
   executionDate: z.iso.date(),
@@ -143,6 +144,7 @@ const periodReport = z.object({
     runReport.pick({
       payRunId: true,
       status: true,
+      accountId: true,
       kindOfPay: true,
       executionDate: true,
       parentRunId: true,

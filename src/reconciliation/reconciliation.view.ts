@@ -30,6 +30,7 @@ export function showRunReport({
   return {
     payRunId: showId('run', run.id),
     status: run.status,
+    accountId: showId('acc', run.accountId),
     period: run.period,
     kindOfPay: run.kindOfPay,
     executionDate: run.executionDate,
@@ -86,6 +87,7 @@ export function showRunReport({
 
 /** The same as CSV: the table, the equations, both sides by status, and linked runs, compared with what they replace. */
 export function csvOfRunReport({
+  run,
   report,
   decisions,
   acknowledged,
@@ -127,6 +129,7 @@ export function csvOfRunReport({
     ...acknowledged.map((one) => ['acknowledged', one.kind, one.count, one.amountMinor]),
     ...openDoubts.map((kind) => ['open doubt', kind]),
     ['explained', String(explained)],
+    ['account', showId('acc', run.accountId)],
   ]
     .map((cells: Cell[]) => csvLine([...cells, ...Array<null>(CSV_COLUMNS - cells.length).fill(null)]))
     .join('');
@@ -177,6 +180,7 @@ export function showPeriodReport({
     runs: runs.map(({ run, report, ...reported }) => ({
       payRunId: showId('run', run.id),
       status: run.status,
+      accountId: showId('acc', run.accountId),
       kindOfPay: run.kindOfPay,
       executionDate: run.executionDate,
       parentRunId: parentOf(run),
@@ -219,6 +223,7 @@ export function csvOfPeriodReport({
       `${BESIDE_THE_ROWS[kind]}_amount`,
     ]),
     'open_doubts',
+    'account',
   ];
   return [
     header,
@@ -235,6 +240,7 @@ export function csvOfPeriodReport({
       ...replacedCells(report.superseded),
       ...besideCells(acknowledged.filter(({ payRunId }) => payRunId === run.id)),
       reported.openDoubts.join(' '),
+      showId('acc', run.accountId),
     ]),
     [
       'total',
@@ -249,6 +255,7 @@ export function csvOfPeriodReport({
       ...replacedCells(replaced),
       ...besideCells(acknowledged),
       openDoubts.join(' '),
+      null,
     ],
   ]
     .map(csvLine)

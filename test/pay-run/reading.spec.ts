@@ -229,6 +229,28 @@ describe('reading pay runs', () => {
     }
   });
 
+  it('names the file that a run was uploaded as, and none of a successor', async () => {
+    const run = await RunAtBank.ended(office, company, await office.run(company, rows(100)), ['EXT_REFUSED']);
+    const ended = await office.query<{ id: string }>(
+      company,
+      'SELECT id FROM payment WHERE pay_run_id = $1',
+      [run.id],
+    );
+    const successor = await office.successor(
+      company,
+      run,
+      ended.map(({ id }) => id),
+    );
+    const [file] = await office.query<{ id: string }>(
+      company,
+      'SELECT id FROM pay_file WHERE pay_run_id = $1',
+      [run.id],
+    );
+    const fileOf = async (of: PayRun) =>
+      (await office.as(company, 'approver').get(pathOf(of)).expect(200)).body.fileId;
+    expect([await fileOf(run), await fileOf(successor)]).toEqual([showId('file', file!.id), null]);
+  });
+
   it('counts the payments of employees who were paid in the period already', async () => {
     const terms = { kindOfPay: 'OVERTIME' };
     await office.run(company, rows(100, 200), terms);

@@ -76,6 +76,7 @@ describe('the report of a run', () => {
     const { body } = await report(run).expect(200);
     expect(body).toMatchObject({
       payRunId: showId('run', run.id),
+      accountId: showId('acc', company.accountId),
       runVersion: 2,
       explained: true,
       difference: '0.00',
@@ -275,6 +276,7 @@ describe('the report of a run', () => {
     expect(lines).toContainEqual(['table', 'uploaded', '2', '200.01', '', '', '', '']);
     expect(lines).toContainEqual(['table', 'difference', '0', '0.00', '', '', '', '']);
     expect(lines).toContainEqual(['equation', 'SETTLED', '1', '100.00', '1', '100.00', '0', '0.00']);
+    expect(lines).toContainEqual(['account', showId('acc', company.accountId), '', '', '', '', '', '']);
     expect(lines).toContainEqual(['table', 'charges', '2', '0.30', '', '', '', '']);
     expect(lines).toContainEqual(['table', 'debited', '1', '100.30', '', '', '', '']);
     expect(lines).toContainEqual(['equation', 'DEBITED', '1', '100.30', '1', '100.30', '0', '0.00']);
@@ -492,6 +494,28 @@ describe('the report of a month', () => {
     const amounts = { paidAgain_amount: '100.01', entries_amount: '15.00', cameIn_amount: '0.00' };
     expect(lines.at(0)).toMatchObject(amounts);
     expect(lines.at(-1)).toMatchObject({ run: 'total', ...amounts });
+  });
+
+  it('names the account of each run, to hold what was debited against the statement of that account', async () => {
+    const own = await office.company({ rowsPerInstruction: 2 });
+    const second = await office.account(own);
+    await mixedRun(office, own, mixOf(['SETTLED', 'SETTLED']));
+    const other = { ...own, accountId: second };
+    await mixedRun(office, other, mixOf(['SETTLED']));
+    const debited = { [own.accountId]: '200.31', [second]: '100.15' };
+    const { body } = await office.as(own, 'finance').get('/reconciliation?period=2026-11').expect(200);
+    const shown = body.runs.map((one: { accountId: string; table: { debited: { amount: string } } }) => [
+      one.accountId,
+      one.table.debited.amount,
+    ]);
+    const expected = Object.entries(debited).map(([account, amount]) => [showId('acc', account), amount]);
+    expect(shown).toEqual(expected);
+    const { text } = await office.as(own, 'finance').get('/reconciliation?period=2026-11&format=csv');
+    const lines: Record<string, string>[] = parse(text, { columns: true });
+    expect(lines.map((line) => [line['account'], line['debited_amount']])).toEqual([
+      ...expected,
+      ['', '300.46'],
+    ]);
   });
 
   it('is not explained when one of its runs is not', async () => {
