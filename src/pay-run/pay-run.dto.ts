@@ -34,6 +34,12 @@ export class PaymentListQuery extends createZodDto(
       .literal('true')
       .optional()
       .describe('Only payments whose name is sent in other letters than it was written in.'),
+    further: z
+      .literal('true')
+      .optional()
+      .describe(
+        'Only payments of employees who were paid in the period already: those of `furtherPayments`.',
+      ),
   }),
 ) {}
 
@@ -169,7 +175,9 @@ const run = runSummary.extend({
   namesChanged: z.int().describe('Payments whose name is sent in other letters than it was written in.'),
   furtherPayments: z
     .int()
-    .describe('Payments of employees who were paid in the period already, each allowed by a release.'),
+    .describe(
+      'Payments of employees who were paid in the period already, each allowed by a release. `GET …/payments?further=true` lists them, with who allowed each and why.',
+    ),
   keptBack: z
     .object({ rows: z.int(), faults: z.int(), corrected: z.int() })
     .describe('Faulty rows of its file that nobody is paid by, and how many were corrected since.'),
@@ -189,6 +197,14 @@ const run = runSummary.extend({
 });
 /** A run with all that is known of it. */
 export type RunDocument = z.infer<typeof run>;
+
+/** Who allowed a payment beside another of its employee. */
+export const allowed = {
+  sequence: z.int().min(1),
+  reason: z.string(),
+  releasedBy: z.object({ id: z.string(), name: z.string() }),
+  releasedAt: instant,
+};
 
 const payment = z.object({
   id: z.string(),
@@ -222,6 +238,12 @@ const payment = z.object({
     .string()
     .nullable()
     .describe('What is made instead of it; none that is held, was left out or was cancelled with its run.'),
+  release: z
+    .object(allowed)
+    .nullable()
+    .describe(
+      'Who allowed it beside another payment of its employee in the period, and why, also where it pays again what came back; null where it needed no release.',
+    ),
   bankPaymentId: z.string().nullable(),
   bankStatus: z.string().nullable(),
   charges: amount.nullable(),

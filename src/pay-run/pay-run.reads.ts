@@ -11,6 +11,7 @@ import { ComparisonRecord, readComparison } from './comparison.reads';
 import { Subject } from './history';
 import { countOpenHolds } from './hold.store';
 import { KeptBackTotal, keptBackOf } from './kept-back';
+import { ALLOWED_BY, AllowedBy } from './pay-release';
 import { Amendment, PayRun, PayRunVersion } from './pay-run.entity';
 import { findRun, MAY_STILL_APPROVE, openAmendment } from './pay-run.store';
 import { TAKES_ITS_PLACE } from './replaced.store';
@@ -151,12 +152,15 @@ function approvalsOf(tx: EmployerTransaction, run: PayRun): Promise<ApprovalRow[
   );
 }
 
+/** Whether a payment `p` pays, by a release, whom the period paid already by another that did not come back. */
+const IS_FURTHER = `p.live AND p.release_sequence > 0 AND NOT EXISTS (
+  SELECT FROM ${byKey('payment', 'p.replaces_payment_id')} o WHERE o.returned_at IS NOT NULL)`;
+
 function totalsOf(tx: EmployerTransaction, payRunId: string): Promise<StatusTotal[]> {
   return tx.query<StatusTotal>(
     `SELECT status, count(*)::int AS count, sum(amount_minor) AS amount_minor,
        count(returned_at)::int AS returned, count(written_name_sealed)::int AS names_changed,
-       count(*) FILTER (WHERE live AND release_sequence > 0 AND NOT EXISTS (
-         SELECT FROM ${byKey('payment', 'p.replaces_payment_id')} o WHERE o.returned_at IS NOT NULL))::int AS further,
+       count(*) FILTER (WHERE ${IS_FURTHER})::int AS further,
        coalesce(sum(amount_minor) FILTER (WHERE returned_at IS NOT NULL), 0) AS returned_minor
      FROM payment p WHERE employer_id = $1 AND pay_run_id = $2 GROUP BY status`,
     [tx.employerId, payRunId],
@@ -247,6 +251,7 @@ export interface PaymentRow extends StoredFields {
   status: PaymentStatus;
   excluded_reason: string | null;
   replaces_reason: string | null;
+  allowed_by: AllowedBy | null;
   replaced_run_id: string | null;
   replaced_status: PaymentStatus | null;
   replaced_why: string | null;
@@ -283,15 +288,15 @@ function recordsOf(payments: string): string {
 export function listPayments(
   tx: EmployerTransaction,
   payRunId: string,
-  filter: { after: number; status?: PaymentStatus; nameChanged: boolean },
+  filter: { after: number; status?: PaymentStatus; nameChanged?: boolean; further?: boolean },
   limit: number,
 ): Promise<PaymentRow[]> {
   return queryByHash<PaymentRow>(
     tx,
     `WITH page AS MATERIALIZED (
-       SELECT * FROM payment
+       SELECT * FROM payment p
        WHERE employer_id = $1 AND pay_run_id = $2 AND row_no > $3 AND ($4::text IS NULL OR status = $4)
-         AND (NOT $6 OR written_name_sealed IS NOT NULL)
+         AND (NOT $6 OR written_name_sealed IS NOT NULL) AND (NOT $7 OR ${IS_FURTHER})
        ORDER BY row_no LIMIT $5),
      replaced AS MATERIALIZED (
        SELECT DISTINCT ON (o.id) o.* FROM page JOIN ${byKey('payment', 'page.replaces_payment_id')} o ON true),
@@ -304,14 +309,22 @@ export function listPayments(
        p.settled_on::text AS settled_on, p.returned_at, b.bank_payment_id, b.bank_status,
        o.pay_run_id AS replaced_run_id, o.status AS replaced_status, o.amount_minor AS replaced_amount_minor,
        o.iban_hash = p.iban_hash AS same_iban, ${WHY_ENDED} AS replaced_why,
-       ${REPLACED_BY} AS replaced_by_id
+       ${REPLACED_BY} AS replaced_by_id, ${ALLOWED_BY} AS allowed_by
      FROM page p
      LEFT JOIN (${recordsOf('page')}) b ON b.payment_id = p.id
      LEFT JOIN replaced o ON o.id = p.replaces_payment_id
      LEFT JOIN (${recordsOf('replaced')}) a ON a.payment_id = o.id
      LEFT JOIN standing i ON i.id = a.instruction_id
      ORDER BY p.row_no`,
-    [tx.employerId, payRunId, filter.after, filter.status ?? null, limit, filter.nameChanged],
+    [
+      tx.employerId,
+      payRunId,
+      filter.after,
+      filter.status ?? null,
+      limit,
+      filter.nameChanged ?? false,
+      filter.further ?? false,
+    ],
   );
 }
 

@@ -3,6 +3,7 @@ import { formatMinor } from '../domain/money';
 import { IdPrefix, showId } from '../http/prefixed-id';
 import { showComparison } from './comparison.view';
 import { Subject } from './history';
+import { AllowedBy } from './pay-release';
 import { Amendment, PayRun } from './pay-run.entity';
 import { ChangeDocument, PaymentDocument, RunDocument, RunSummary } from './pay-run.dto';
 import { ChangeRow, PaymentRow, PlannedRow, RunRecord, StatusTotal } from './pay-run.reads';
@@ -144,12 +145,18 @@ export function showPayment(row: PaymentRow, open: (sealed: string) => string): 
     replacesPaymentId: showOptional('pay', row.replaces_payment_id),
     replaces: showReplaced(row),
     replacedByPaymentId: showOptional('pay', row.replaced_by_id),
+    release: row.allowed_by && showAllowed(row.allowed_by),
     bankPaymentId: row.bank_payment_id,
     bankStatus: row.bank_status,
     charges: row.charges_minor === null ? null : formatMinor(BigInt(row.charges_minor)),
     settledOn: row.settled_on,
     returnedAt: row.returned_at?.toISOString() ?? null,
   };
+}
+
+function showAllowed({ sequence, reason, at, by, name }: AllowedBy): PaymentDocument['release'] {
+  const releasedBy = { id: showId('per', by), name };
+  return { sequence, reason, releasedBy, releasedAt: new Date(at).toISOString() };
 }
 
 function showReplaced(row: PaymentRow): PaymentDocument['replaces'] {

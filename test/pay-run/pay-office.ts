@@ -53,6 +53,8 @@ export interface Row {
   releaseSequence?: number;
   /** The payment that it is made instead of. */
   replacesPaymentId?: string;
+  /** Why, where that one was paid and came back. */
+  replacesReason?: string;
   /** Kept back before the run is planned. */
   held?: boolean;
 }
@@ -316,6 +318,7 @@ export class PayOffice {
       ibanHash: this.personal.hash(iban),
       rowHash: rowHash({ ...fields, sepaName: name, iban }),
       releaseSequence: row.releaseSequence ?? 0,
+      replacesReason: row.replacesReason ?? null,
       status: 'READY' as const,
       live: true,
     };
