@@ -52,6 +52,41 @@ export const RELEASE_IS_BACKED = `coalesce((
   SELECT true FROM ${placeEndedUnpaid(['HELD', 'EXCLUDED'])} LIMIT 1),
   false)`;
 
+/** Whether a release `r` stands, and nobody was paid by it nor can be any more: it may be withdrawn. */
+export const RELEASE_IS_UNUSED = `${RELEASE_STANDS} AND NOT (${isTaken(['HELD', 'EXCLUDED'])})`;
+
+/** The payment that takes the place which a release `r` gives, else the last one that ended unpaid there. */
+export const RELEASE_USED_BY = `
+  SELECT payment_id, pay_run_id FROM (
+    SELECT p.id AS payment_id, p.pay_run_id, true AS live FROM ${placeOf('p.live')}
+    UNION ALL SELECT p.id, p.pay_run_id, false FROM ${placeEndedUnpaid(['HELD', 'EXCLUDED'])}) AS taken
+  ORDER BY live DESC, payment_id DESC LIMIT 1`;
+
+/**
+ * Who allowed a payment `p` beside another of its employee, when and why, as JSON: who released its row, held as such, or
+ * else who made the release that gave it its place. Null where it needed none.
+ */
+export const ALLOWED_BY = `CASE WHEN p.release_sequence > 0 THEN (
+  SELECT jsonb_build_object('sequence', p.release_sequence, 'reason', d.reason, 'at', d.at, 'by', d.by,
+    'name', (SELECT h.name FROM person h WHERE h.id = d.by))
+  FROM (
+    (SELECT h.reason, h.decided_at AS at, h.decided_by AS by FROM pay_hold h
+     WHERE h.employer_id = p.employer_id AND h.pay_run_id = p.pay_run_id AND h.row_no = p.row_no
+       AND h.payment_id = p.id AND h.code IN (${words(SECOND_PAY_CODES)}) AND h.outcome = 'RELEASED'
+     ORDER BY h.decided_at LIMIT 1)
+    UNION ALL (SELECT r.reason, r.released_at, r.released_by FROM pay_release r WHERE ${IS_BY_RELEASE})
+    LIMIT 1) AS d) END`;
+
+/** As `ALLOWED_BY` is read. */
+export interface AllowedBy {
+  sequence: number;
+  reason: string;
+  /** An instant in ISO 8601. */
+  at: string;
+  by: string;
+  name: string;
+}
+
 /**
  * Makes the next release of an employee, period and kind of pay, whose key is locked; `releaseAction` of it is appended once
  * the rest of the transaction is done.
@@ -183,7 +218,7 @@ export async function withdrawReleases(
 ): Promise<number[]> {
   const withdrawn = await tx.query<{ sequence: number }>(
     `UPDATE pay_release r SET withdrawn_at = clock_timestamp(), withdrawn_by = $5, withdrawn_reason = $6
-     WHERE ${ofKey('$4')} AND ${RELEASE_STANDS} AND NOT (${isTaken(['HELD', 'EXCLUDED'])})
+     WHERE ${ofKey('$4')} AND ${RELEASE_IS_UNUSED}
      RETURNING r.sequence`,
     [tx.employerId, period, kindOfPay, employeeId, personId, reason],
   );
@@ -207,7 +242,7 @@ export async function withdrawReleasesBefore(
   before: Date,
   reason: string,
 ): Promise<KeyedRelease[]> {
-  const unused = `r.employer_id = $1 AND r.released_at < $2 AND ${RELEASE_STANDS} AND NOT (${isTaken(['HELD', 'EXCLUDED'])})`;
+  const unused = `r.employer_id = $1 AND r.released_at < $2 AND ${RELEASE_IS_UNUSED}`;
   const periods = await tx.query<{ period: string }>(
     `SELECT DISTINCT r.period FROM pay_release r WHERE ${unused} ORDER BY r.period`,
     [tx.employerId, before],

@@ -81,12 +81,13 @@ export class PayRunController {
   async payments(
     @Param('employerId', new IdParam('emp')) employerId: string,
     @Param('runId', new IdParam('run')) runId: string,
-    @Query() { limit, cursor, status, nameChanged }: PaymentListQuery,
+    @Query() { limit, cursor, status, ...only }: PaymentListQuery,
   ): Promise<PaymentPage> {
     const after = cursor === undefined ? 0 : decodeCursor(cursor, byRow).row;
     const rows = await this.database.inEmployer(employerId, async (tx) => {
       await findRun(tx, runId);
-      return listPayments(tx, runId, { after, status, nameChanged: nameChanged === 'true' }, limit + 1);
+      const narrowed = { nameChanged: only.nameChanged === 'true', further: only.further === 'true' };
+      return listPayments(tx, runId, { after, status, ...narrowed }, limit + 1);
     });
     const { items, nextCursor } = pageOf(rows, limit, ({ row_no: row }) => ({ row }));
     return {

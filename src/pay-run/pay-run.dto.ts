@@ -34,6 +34,12 @@ export class PaymentListQuery extends createZodDto(
       .literal('true')
       .optional()
       .describe('Only payments whose name is sent in other letters than it was written in.'),
+    further: z
+      .literal('true')
+      .optional()
+      .describe(
+        'Only payments of employees who were paid in the period already: those of `furtherPayments`.',
+      ),
   }),
 ) {}
 
@@ -129,6 +135,12 @@ const instruction = z.object({
 
 const run = runSummary.extend({
   rootHash: z.string().nullable(),
+  fileId: z
+    .string()
+    .nullable()
+    .describe(
+      'The pay file it was made of, as `GET …/pay-files/{fileId}/content` gives it; null of a successor.',
+    ),
   preparedBy: z.string().nullable(),
   lapseReason: z.string().nullable(),
   paymentsByStatus: z.partialRecord(z.enum(PAYMENT_STATUSES), counted),
@@ -160,13 +172,17 @@ const run = runSummary.extend({
   instructionsByStatus: z.partialRecord(z.enum(INSTRUCTION_STATUSES), z.int()),
   instructions: z.array(instruction),
   replaces: counted
-    .extend({ differing: z.int() })
-    .describe('Payments made instead of earlier ones; `differing` of them in amount or IBAN.'),
+    .extend({ before: sum, differing: z.int() })
+    .describe(
+      'Payments made instead of earlier ones, which were to pay `before`; `differing` of them in amount or IBAN. Without what is held, was left out or was cancelled; the reconciliation says the same by run.',
+    ),
   comparison,
   namesChanged: z.int().describe('Payments whose name is sent in other letters than it was written in.'),
   furtherPayments: z
     .int()
-    .describe('Payments of employees who were paid in the period already, each allowed by a release.'),
+    .describe(
+      'Payments of employees who were paid in the period already, each allowed by a release. `GET …/payments?further=true` lists them, with who allowed each and why.',
+    ),
   keptBack: z
     .object({ rows: z.int(), faults: z.int(), corrected: z.int() })
     .describe('Faulty rows of its file that nobody is paid by, and how many were corrected since.'),
@@ -186,6 +202,14 @@ const run = runSummary.extend({
 });
 /** A run with all that is known of it. */
 export type RunDocument = z.infer<typeof run>;
+
+/** Who allowed a payment beside another of its employee. */
+export const allowed = {
+  sequence: z.int().min(1),
+  reason: z.string(),
+  releasedBy: z.object({ id: z.string(), name: z.string() }),
+  releasedAt: instant,
+};
 
 const payment = z.object({
   id: z.string(),
@@ -215,7 +239,16 @@ const payment = z.object({
     })
     .nullable()
     .describe('The payment it is made instead of, and why that one ended unpaid.'),
-  replacedByPaymentId: z.string().nullable(),
+  replacedByPaymentId: z
+    .string()
+    .nullable()
+    .describe('What is made instead of it; none that is held, was left out or was cancelled with its run.'),
+  release: z
+    .object(allowed)
+    .nullable()
+    .describe(
+      'Who allowed it beside another payment of its employee in the period, and why, also where it pays again what came back; null where it needed no release.',
+    ),
   bankPaymentId: z.string().nullable(),
   bankStatus: z.string().nullable(),
   charges: amount.nullable(),

@@ -11,8 +11,10 @@ import { ComparisonRecord, readComparison } from './comparison.reads';
 import { Subject } from './history';
 import { countOpenHolds } from './hold.store';
 import { KeptBackTotal, keptBackOf } from './kept-back';
+import { ALLOWED_BY, AllowedBy } from './pay-release';
 import { Amendment, PayRun, PayRunVersion } from './pay-run.entity';
 import { findRun, MAY_STILL_APPROVE, openAmendment } from './pay-run.store';
+import { TAKES_ITS_PLACE } from './replaced.store';
 import { SendOutlook, sendOutlook, SendSettings } from './send-outlook';
 
 /** A run of a million rows in instructions of 500 has 2,000 of them; a page shows the first, the counts tell all. */
@@ -32,10 +34,11 @@ export interface StatusTotal {
   further: number;
 }
 
-/** Payments of a run made instead of others, and how many of them differ in amount or IBAN. */
+/** Payments of a run made instead of others, those others, and how many of them differ in amount or IBAN. */
 export interface ReplacesTotal {
   count: number;
   amount_minor: string;
+  before_minor: string;
   differing: number;
 }
 
@@ -78,6 +81,8 @@ export interface RunRecord {
   replaces: ReplacesTotal;
   keptBack: KeptBackTotal;
   openHolds: number;
+  /** The pay file it was made of. */
+  fileId: string | null;
   /** Runs of other terms that were made of the same bytes before. */
   sameFile: string[];
   openAttentions: number;
@@ -130,6 +135,7 @@ export async function readRun(
     replaces: await replacesOf(tx, payRunId),
     keptBack: await keptBackOf(tx, payRunId),
     openHolds: await countOpenHolds(tx, payRunId),
+    fileId: await fileOf(tx, payRunId),
     sameFile: await runsOfSameFile(tx, payRunId),
     openAttentions: await countOpenAttentions(tx, payRunId),
     outlook: await sendOutlook(tx, run, settings, now),
@@ -146,12 +152,15 @@ function approvalsOf(tx: EmployerTransaction, run: PayRun): Promise<ApprovalRow[
   );
 }
 
+/** Whether a payment `p` pays, by a release, whom the period paid already by another that did not come back. */
+const IS_FURTHER = `p.live AND p.release_sequence > 0 AND NOT EXISTS (
+  SELECT FROM ${byKey('payment', 'p.replaces_payment_id')} o WHERE o.returned_at IS NOT NULL)`;
+
 function totalsOf(tx: EmployerTransaction, payRunId: string): Promise<StatusTotal[]> {
   return tx.query<StatusTotal>(
     `SELECT status, count(*)::int AS count, sum(amount_minor) AS amount_minor,
        count(returned_at)::int AS returned, count(written_name_sealed)::int AS names_changed,
-       count(*) FILTER (WHERE live AND release_sequence > 0 AND NOT EXISTS (
-         SELECT FROM ${byKey('payment', 'p.replaces_payment_id')} o WHERE o.returned_at IS NOT NULL))::int AS further,
+       count(*) FILTER (WHERE ${IS_FURTHER})::int AS further,
        coalesce(sum(amount_minor) FILTER (WHERE returned_at IS NOT NULL), 0) AS returned_minor
      FROM payment p WHERE employer_id = $1 AND pay_run_id = $2 GROUP BY status`,
     [tx.employerId, payRunId],
@@ -160,14 +169,15 @@ function totalsOf(tx: EmployerTransaction, payRunId: string): Promise<StatusTota
 
 async function replacesOf(tx: EmployerTransaction, payRunId: string): Promise<ReplacesTotal> {
   const [row] = await tx.query<ReplacesTotal>(
-    `SELECT count(*)::int AS count, coalesce(sum(p.amount_minor), 0) AS amount_minor,
-       count(*) FILTER (WHERE (p.amount_minor, p.iban_hash) <> (o.amount_minor, o.iban_hash))::int AS differing
-     FROM payment p JOIN ${byKey('payment', 'p.replaces_payment_id')} o ON true
-     WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.replaces_payment_id IS NOT NULL
-       AND p.status NOT IN ('EXCLUDED', 'HELD')`,
+    `SELECT count(*)::int AS count, coalesce(sum(s.amount_minor), 0) AS amount_minor,
+       coalesce(sum(o.amount_minor), 0) AS before_minor,
+       count(*) FILTER (WHERE (s.amount_minor, s.iban_hash) <> (o.amount_minor, o.iban_hash))::int AS differing
+     FROM payment s JOIN pay_run r ON r.employer_id = s.employer_id AND r.id = s.pay_run_id
+     JOIN ${byKey('payment', 's.replaces_payment_id')} o ON true
+     WHERE s.employer_id = $1 AND s.pay_run_id = $2 AND s.replaces_payment_id IS NOT NULL AND ${TAKES_ITS_PLACE}`,
     [tx.employerId, payRunId],
   );
-  return row ?? { count: 0, amount_minor: '0', differing: 0 };
+  return row ?? { count: 0, amount_minor: '0', before_minor: '0', differing: 0 };
 }
 
 /** The planned instructions of a version ($3), each with its latest attempt. */
@@ -209,6 +219,14 @@ async function countOpenAttentions(tx: EmployerTransaction, payRunId: string): P
   return row?.count ?? 0;
 }
 
+async function fileOf(tx: EmployerTransaction, payRunId: string): Promise<string | null> {
+  const [file] = await tx.query<{ id: string }>(
+    'SELECT id FROM pay_file WHERE employer_id = $1 AND pay_run_id = $2',
+    [tx.employerId, payRunId],
+  );
+  return file?.id ?? null;
+}
+
 /** Enough to see that a file came before. */
 const SHOWN_SAME_FILES = 20;
 
@@ -233,6 +251,7 @@ export interface PaymentRow extends StoredFields {
   status: PaymentStatus;
   excluded_reason: string | null;
   replaces_reason: string | null;
+  allowed_by: AllowedBy | null;
   replaced_run_id: string | null;
   replaced_status: PaymentStatus | null;
   replaced_why: string | null;
@@ -246,10 +265,10 @@ export interface PaymentRow extends StoredFields {
   bank_status: string | null;
 }
 
-/** The payment that was made instead of a payment `p`, in a run that was not cancelled. */
+/** The payment that is made instead of a payment `p`. */
 export const REPLACED_BY = `
-  (SELECT s.id FROM payment s JOIN pay_run sr ON sr.employer_id = s.employer_id AND sr.id = s.pay_run_id
-   WHERE s.employer_id = p.employer_id AND s.replaces_payment_id = p.id AND sr.status <> 'CANCELLED'
+  (SELECT s.id FROM payment s JOIN pay_run r ON r.employer_id = s.employer_id AND r.id = s.pay_run_id
+   WHERE s.employer_id = p.employer_id AND s.replaces_payment_id = p.id AND ${TAKES_ITS_PLACE}
    ORDER BY s.live DESC, s.id DESC LIMIT 1)`;
 
 /** Why a payment `o` that is replaced, which the bank has as `a` in `i`, ended unpaid: what was said of it. */
@@ -269,15 +288,15 @@ function recordsOf(payments: string): string {
 export function listPayments(
   tx: EmployerTransaction,
   payRunId: string,
-  filter: { after: number; status?: PaymentStatus; nameChanged: boolean },
+  filter: { after: number; status?: PaymentStatus; nameChanged?: boolean; further?: boolean },
   limit: number,
 ): Promise<PaymentRow[]> {
   return queryByHash<PaymentRow>(
     tx,
     `WITH page AS MATERIALIZED (
-       SELECT * FROM payment
+       SELECT * FROM payment p
        WHERE employer_id = $1 AND pay_run_id = $2 AND row_no > $3 AND ($4::text IS NULL OR status = $4)
-         AND (NOT $6 OR written_name_sealed IS NOT NULL)
+         AND (NOT $6 OR written_name_sealed IS NOT NULL) AND (NOT $7 OR ${IS_FURTHER})
        ORDER BY row_no LIMIT $5),
      replaced AS MATERIALIZED (
        SELECT DISTINCT ON (o.id) o.* FROM page JOIN ${byKey('payment', 'page.replaces_payment_id')} o ON true),
@@ -290,14 +309,22 @@ export function listPayments(
        p.settled_on::text AS settled_on, p.returned_at, b.bank_payment_id, b.bank_status,
        o.pay_run_id AS replaced_run_id, o.status AS replaced_status, o.amount_minor AS replaced_amount_minor,
        o.iban_hash = p.iban_hash AS same_iban, ${WHY_ENDED} AS replaced_why,
-       ${REPLACED_BY} AS replaced_by_id
+       ${REPLACED_BY} AS replaced_by_id, ${ALLOWED_BY} AS allowed_by
      FROM page p
      LEFT JOIN (${recordsOf('page')}) b ON b.payment_id = p.id
      LEFT JOIN replaced o ON o.id = p.replaces_payment_id
      LEFT JOIN (${recordsOf('replaced')}) a ON a.payment_id = o.id
      LEFT JOIN standing i ON i.id = a.instruction_id
      ORDER BY p.row_no`,
-    [tx.employerId, payRunId, filter.after, filter.status ?? null, limit, filter.nameChanged],
+    [
+      tx.employerId,
+      payRunId,
+      filter.after,
+      filter.status ?? null,
+      limit,
+      filter.nameChanged ?? false,
+      filter.further ?? false,
+    ],
   );
 }
 

@@ -3,6 +3,7 @@ import { formatMinor } from '../domain/money';
 import { IdPrefix, showId } from '../http/prefixed-id';
 import { showComparison } from './comparison.view';
 import { Subject } from './history';
+import { AllowedBy } from './pay-release';
 import { Amendment, PayRun } from './pay-run.entity';
 import { ChangeDocument, PaymentDocument, RunDocument, RunSummary } from './pay-run.dto';
 import { ChangeRow, PaymentRow, PlannedRow, RunRecord, StatusTotal } from './pay-run.reads';
@@ -37,6 +38,7 @@ export function showRun(record: RunRecord): RunDocument {
   return {
     ...showRunSummary(run),
     rootHash: run.rootHash?.toString('hex') ?? null,
+    fileId: showOptional('file', record.fileId),
     preparedBy: showOptional('per', version?.preparedBy ?? null),
     lapseReason: run.lapseReason,
     paymentsByStatus: Object.fromEntries(record.payments.map((part) => [part.status, counted(part)])),
@@ -56,6 +58,7 @@ export function showRun(record: RunRecord): RunDocument {
     replaces: {
       payments: record.replaces.count,
       amount: formatMinor(BigInt(record.replaces.amount_minor)),
+      before: formatMinor(BigInt(record.replaces.before_minor)),
       differing: record.replaces.differing,
     },
     comparison: showComparison(record.comparison, record.tickIbans),
@@ -143,12 +146,18 @@ export function showPayment(row: PaymentRow, open: (sealed: string) => string): 
     replacesPaymentId: showOptional('pay', row.replaces_payment_id),
     replaces: showReplaced(row),
     replacedByPaymentId: showOptional('pay', row.replaced_by_id),
+    release: row.allowed_by && showAllowed(row.allowed_by),
     bankPaymentId: row.bank_payment_id,
     bankStatus: row.bank_status,
     charges: row.charges_minor === null ? null : formatMinor(BigInt(row.charges_minor)),
     settledOn: row.settled_on,
     returnedAt: row.returned_at?.toISOString() ?? null,
   };
+}
+
+function showAllowed({ sequence, reason, at, by, name }: AllowedBy): PaymentDocument['release'] {
+  const releasedBy = { id: showId('per', by), name };
+  return { sequence, reason, releasedBy, releasedAt: new Date(at).toISOString() };
 }
 
 function showReplaced(row: PaymentRow): PaymentDocument['replaces'] {

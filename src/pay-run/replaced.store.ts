@@ -56,9 +56,15 @@ export const CONTRADICTED = `EXISTS (WITH RECURSIVE ${CHAIN}
   SELECT FROM chain c JOIN attention a ON a.employer_id = p.employer_id AND a.payment_id = c.id
   WHERE a.kind = 'CONTRADICTION')`;
 
-/** Whether a payment `s` in a run `r` was made instead of another and is not live, but was sent: it ends the chain. */
-const ENDED_SUCCESSOR = `NOT s.live AND s.status NOT IN ('EXCLUDED', 'HELD')
+/**
+ * Whether a payment `s` in a run `r`, made instead of another, is to pay or was sent: it was neither left out nor cancelled
+ * with its run, and is not held, where a person decides first. Of each payment that is at most one.
+ */
+export const TAKES_ITS_PLACE = `s.status NOT IN ('EXCLUDED', 'HELD')
   AND NOT (s.status = 'CANCELLED' AND r.status IN ('CANCELLING', 'CANCELLED'))`;
+
+/** Whether that payment is not live, but was sent: it ends the chain. */
+const ENDED_SUCCESSOR = `NOT s.live AND ${TAKES_ITS_PLACE}`;
 
 /**
  * The payment `p` and those before it as `chain`, and as `stead` all that were ever made in the stead of the first of

@@ -6,6 +6,7 @@ import { PaymentStatus } from '../domain/payment';
 import { CountAndSum, NOTHING } from '../domain/reconciliation';
 import type { AddOutcome } from '../pay-run/instruction.entity';
 import { KEPT_BACK } from '../pay-run/kept-back';
+import { TAKES_ITS_PLACE } from '../pay-run/replaced.store';
 
 /** What the bank has of one kind: rows of instructions in a state, by add outcome and bank status as received. */
 export interface BankPart extends CountAndSum {
@@ -31,9 +32,10 @@ export interface Superseded extends CountAndSum {
   atBank: boolean;
 }
 
-/** Payments that link a run with another. */
+/** Payments of a run made instead of those of another: what they pay, and what those were to pay. */
 export interface LinkedRun extends CountAndSum {
   payRunId: string;
+  beforeMinor: bigint;
 }
 
 /**
@@ -66,7 +68,7 @@ export interface RunAggregates {
   decided: readonly Pair[];
   /** Payments that others are made instead of, by how they ended: a sum over runs counts the others. */
   superseded: readonly Superseded[];
-  /** What of this run other runs pay again, and what of other runs this one does. */
+  /** What of this run other runs pay again, and what of other runs this one does: not what is held, left out or cancelled. */
   replacedBy: readonly LinkedRun[];
   replaces: readonly LinkedRun[];
 }
@@ -112,7 +114,7 @@ const AGGREGATES = `
       AND b.instruction_id = ANY (ARRAY(SELECT id FROM instruction WHERE employer_id = $1 AND pay_run_id = ANY ($2)))),
   link AS (
     SELECT o.id AS old_id, o.pay_run_id AS old_run_id, o.amount_minor AS old_minor, s.id AS new_id,
-      s.pay_run_id AS new_run_id, s.status AS new_status
+      s.pay_run_id AS new_run_id, s.amount_minor AS new_minor, s.status AS new_status, ${TAKES_ITS_PLACE} AS takes_its_place
     FROM payment s
     JOIN pay_run r ON r.employer_id = s.employer_id AND r.id = s.pay_run_id AND r.status <> 'CANCELLED'
     JOIN ${byKey('payment', 's.replaces_payment_id')} o ON true
@@ -223,11 +225,11 @@ const AGGREGATES = `
   WHERE p.employer_id = $1 AND p.pay_run_id = ANY ($2) AND p.id IN (SELECT id FROM superseded)
   GROUP BY p.pay_run_id, p.status, p.returned_at IS NOT NULL, l.payment_id IS NOT NULL
   UNION ALL
-  SELECT 'replacedBy', old_run_id, new_run_id::text, NULL, NULL, count(*), sum(old_minor)
-  FROM link WHERE old_run_id = ANY ($2) GROUP BY old_run_id, new_run_id
+  SELECT 'replacedBy', old_run_id, new_run_id::text, sum(old_minor)::text, NULL, count(*), sum(new_minor)
+  FROM link WHERE takes_its_place AND old_run_id = ANY ($2) GROUP BY old_run_id, new_run_id
   UNION ALL
-  SELECT 'replaces', new_run_id, old_run_id::text, NULL, NULL, count(*), sum(old_minor)
-  FROM link WHERE new_run_id = ANY ($2) GROUP BY new_run_id, old_run_id`;
+  SELECT 'replaces', new_run_id, old_run_id::text, sum(old_minor)::text, NULL, count(*), sum(new_minor)
+  FROM link WHERE takes_its_place AND new_run_id = ANY ($2) GROUP BY new_run_id, old_run_id`;
 
 /** The aggregates of runs of the transaction's employer, by run id. */
 export async function readAggregates(
@@ -279,8 +281,8 @@ function gather(rows: readonly Row[]): RunAggregates {
       atBank: row.k3 === 'true',
       ...sumOf(row),
     })),
-    replacedBy: of('replacedBy').map(linkedRun),
-    replaces: of('replaces').map(linkedRun),
+    replacedBy: linkedRuns(of('replacedBy')),
+    replaces: linkedRuns(of('replaces')),
   };
 }
 
@@ -293,8 +295,10 @@ function pairOf(row: Row): Pair {
   };
 }
 
-function linkedRun(row: Row): LinkedRun {
-  return { payRunId: row.k1, ...sumOf(row) };
+/** The oldest first: ids of runs grow with time. */
+function linkedRuns(rows: readonly Row[]): LinkedRun[] {
+  const linked = rows.map((row) => ({ payRunId: row.k1, beforeMinor: BigInt(row.k2 ?? 0), ...sumOf(row) }));
+  return linked.sort((a, b) => (a.payRunId < b.payRunId ? -1 : 1));
 }
 
 function sumOf(row: Row): CountAndSum {

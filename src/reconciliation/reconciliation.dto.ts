@@ -40,7 +40,9 @@ const acknowledged = counted.extend({
 });
 const ACKNOWLEDGED =
   'What moved besides the rows, as two people decided it; the amount is what the bank showed of it, what its account lacked, or what was approved of an instruction that moved.';
-const linkedRuns = z.array(counted.extend({ payRunId: z.string() }));
+const linkedRuns = z.array(counted.extend({ payRunId: z.string(), before: amount }));
+const LINKED =
+  '`amount` is what the later payments pay, `before` what those they replace were to pay. What is held, was left out or was cancelled with its run is in neither.';
 const differenceCodes = Object.keys(ROW_DIFFERENCES) as [RowDifference, ...RowDifference[]];
 
 /** The two people of a decision. */
@@ -55,6 +57,7 @@ const deciders = {
 const runReport = z.object({
   payRunId: z.string(),
   status: z.enum(PAY_RUN_STATUSES),
+  accountId: z.string().describe('The account that it debits; `debited` is on its statements.'),
   period: z.string(),
   kindOfPay: z.string(),
   executionDate: z.iso.date(),
@@ -81,8 +84,8 @@ const runReport = z.object({
   ),
   byPaymentStatus: z.partialRecord(z.enum(PAYMENT_STATUSES), counted),
   byBankStatus: z.record(z.string(), counted),
-  replaces: linkedRuns.describe('Runs whose payments this one pays again.'),
-  replacedBy: linkedRuns.describe('Runs that pay again what this one did not.'),
+  replaces: linkedRuns.describe(`Runs whose payments this one pays again. ${LINKED}`),
+  replacedBy: linkedRuns.describe(`Runs that pay again what this one did not. ${LINKED}`),
   contradictions: counted,
   decisions: z
     .array(
@@ -130,7 +133,9 @@ const periodReport = z.object({
     .describe('Doubts that are of none of its runs: after a restore, also of a run that was forgotten.'),
   difference: amount,
   totals: table,
-  replaced: counted.describe('Payments left out of the totals because others, counted there, replace them.'),
+  replaced: counted.describe(
+    'Payments left out of the totals because those made instead of them are counted there, also where these are held or were left out.',
+  ),
   paidAgain: counted.describe(
     'The part of `replaced` that was paid and came back: in `debited` it is beside what replaces it, which alone is in `settled`, or in no sum where it was left out and nobody was paid again.',
   ),
@@ -139,6 +144,7 @@ const periodReport = z.object({
     runReport.pick({
       payRunId: true,
       status: true,
+      accountId: true,
       kindOfPay: true,
       executionDate: true,
       parentRunId: true,

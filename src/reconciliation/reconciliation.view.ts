@@ -30,6 +30,7 @@ export function showRunReport({
   return {
     payRunId: showId('run', run.id),
     status: run.status,
+    accountId: showId('acc', run.accountId),
     period: run.period,
     kindOfPay: run.kindOfPay,
     executionDate: run.executionDate,
@@ -84,8 +85,9 @@ export function showRunReport({
   };
 }
 
-/** The same as CSV: the table, the equations, and both sides by status. */
+/** The same as CSV: the table, the equations, both sides by status, and linked runs, compared with what they replace. */
 export function csvOfRunReport({
+  run,
   report,
   decisions,
   acknowledged,
@@ -95,7 +97,14 @@ export function csvOfRunReport({
   const { table, lines, difference, contradictions, byPaymentStatus, byBankStatus, replaces, replacedBy } =
     report;
   const linked = (name: string, runs: readonly LinkedRun[]): Cell[][] =>
-    runs.map((one) => [name, showId('run', one.payRunId), one.count, one.amountMinor]);
+    runs.map(({ payRunId, count, amountMinor, beforeMinor }) => [
+      name,
+      showId('run', payRunId),
+      count,
+      amountMinor,
+      count,
+      beforeMinor,
+    ]);
   const part = (name: string, statuses: ReadonlyMap<string, CountAndSum>): Cell[][] =>
     [...statuses].map(([status, sum]) => [name, status, sum.count, sum.amountMinor]);
   return [
@@ -120,6 +129,7 @@ export function csvOfRunReport({
     ...acknowledged.map((one) => ['acknowledged', one.kind, one.count, one.amountMinor]),
     ...openDoubts.map((kind) => ['open doubt', kind]),
     ['explained', String(explained)],
+    ['account', showId('acc', run.accountId)],
   ]
     .map((cells: Cell[]) => csvLine([...cells, ...Array<null>(CSV_COLUMNS - cells.length).fill(null)]))
     .join('');
@@ -170,6 +180,7 @@ export function showPeriodReport({
     runs: runs.map(({ run, report, ...reported }) => ({
       payRunId: showId('run', run.id),
       status: run.status,
+      accountId: showId('acc', run.accountId),
       kindOfPay: run.kindOfPay,
       executionDate: run.executionDate,
       parentRunId: parentOf(run),
@@ -212,6 +223,7 @@ export function csvOfPeriodReport({
       `${BESIDE_THE_ROWS[kind]}_amount`,
     ]),
     'open_doubts',
+    'account',
   ];
   return [
     header,
@@ -228,6 +240,7 @@ export function csvOfPeriodReport({
       ...replacedCells(report.superseded),
       ...besideCells(acknowledged.filter(({ payRunId }) => payRunId === run.id)),
       reported.openDoubts.join(' '),
+      showId('acc', run.accountId),
     ]),
     [
       'total',
@@ -242,6 +255,7 @@ export function csvOfPeriodReport({
       ...replacedCells(replaced),
       ...besideCells(acknowledged),
       openDoubts.join(' '),
+      null,
     ],
   ]
     .map(csvLine)
@@ -252,8 +266,8 @@ function parentOf({ parentRunId }: PayRun): string | null {
   return parentRunId === null ? null : showId('run', parentRunId);
 }
 
-function showLinked({ payRunId, ...sum }: LinkedRun): Counted & { payRunId: string } {
-  return { payRunId: showId('run', payRunId), ...counted(sum) };
+function showLinked({ payRunId, beforeMinor, ...sum }: LinkedRun): RunReportDocument['replaces'][number] {
+  return { payRunId: showId('run', payRunId), ...counted(sum), before: formatMinor(beforeMinor) };
 }
 
 function replacedCells({ uploaded, settled }: Table): Cell[] {

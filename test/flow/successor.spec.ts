@@ -97,7 +97,12 @@ describe('what a run did not pay', () => {
       status: 201,
       data: { status: 'READY', parentRunId: parent, sequence: 1, payments: 4, leftOut: [] },
     });
-    expect(made.data.replaces).toEqual({ payments: 4, amount: made.data.total, differing: 0 });
+    expect(made.data.replaces).toEqual({
+      payments: 4,
+      amount: made.data.total,
+      before: made.data.total,
+      differing: 0,
+    });
     const old = await paymentsOf(parent);
     const successors = await paymentsOf(made.data.id);
     expect(successors.map((one) => one.replacesPaymentId)).toEqual(old.map((one) => one.id));

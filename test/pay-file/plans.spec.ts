@@ -45,7 +45,8 @@ async function paid(employer: Desk, bytes: Buffer): Promise<void> {
 async function look({ employerId }: Desk, shownId: string): Promise<void> {
   const id = readId('run', shownId);
   await desk.database.inEmployer(employerId, async (tx) => {
-    await listPayments(tx, id, { after: 0, nameChanged: false }, 101);
+    await listPayments(tx, id, { after: 0 }, 101);
+    await listPayments(tx, id, { after: 0, further: true }, 101);
     await listHolds(tx, await findRun(tx, id), { after: { row: 0, code: '', version: 0 } }, 101);
   });
   for (const kind of ['JOINED', 'LEFT', 'IBAN_CHANGED', 'NET_CHANGED', 'NAME_CHANGED'] as const)

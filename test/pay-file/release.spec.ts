@@ -1,9 +1,11 @@
 import { NestExpressApplication } from '@nestjs/platform-express';
 import request from 'supertest';
+import { EmployerRole } from '../../src/http/allow';
 import { readId, showId } from '../../src/http/prefixed-id';
 import { IdentityModule } from '../../src/identity/identity.module';
 import { withdrawFurtherPay } from '../../src/pay-file/release';
 import { ReleaseController } from '../../src/pay-file/release.controller';
+import { listPayments } from '../../src/pay-run/pay-run.reads';
 import { appOver, makePerson } from '../http/test-app';
 import { LEAVES_UNANSWERED } from '../support/database';
 import { csv, Desk, PayDesk, row } from './pay-desk';
@@ -154,6 +156,11 @@ describe('the release of a further payment', () => {
     const choice = { paymentId, code: 'EMPLOYEE_ALREADY_PAID' } as const;
     const decision = { personId: approver, reason: 'both are owed' };
     await desk.releaseHold(employer, readId('run', id), choice, decision);
+    const [shown] = await desk.database.inEmployer(employer.employerId, (tx) =>
+      listPayments(tx, readId('run', id), { after: 0, further: true }, 2),
+    );
+    const released = { sequence: 1, reason: 'both are owed', by: approver, name: 'Arno Approver' };
+    expect(shown?.allowed_by).toMatchObject(released);
     await desk.approve(employer, id);
   });
 
@@ -298,6 +305,106 @@ describe('a release that was withdrawn', () => {
       desk.releaseHold(employer, runId, choice, { personId: approver, reason: 'a high bonus' }),
     ).rejects.toMatchObject({ code: 'HELD_PAYMENT_OUTDATED' });
     expect((await sequences()).map((payment) => payment.release_sequence)).toEqual([0, 0]);
+  });
+});
+
+describe('the list of releases', () => {
+  let app: NestExpressApplication;
+  beforeAll(async () => {
+    app = await appOver(desk.database, [IdentityModule], [ReleaseController]);
+  });
+  afterAll(() => app.close());
+
+  const get = async (query = '', role: EmployerRole = 'approver') => {
+    const { employerId } = employer;
+    const someone = await makePerson(desk.database, 'Lara Looker', { [employerId]: [role] });
+    const { status, body } = await request(app.getHttpServer())
+      .get(`/v1/employers/${showId('emp', employerId)}/releases${query}`)
+      .set('authorization', someone.authorization);
+    return { status, ...(body as { items: ReleaseItem[]; nextCursor: string | null; code: string }) };
+  };
+  interface ReleaseItem {
+    employeeId: string;
+    status: string;
+  }
+  const told = async (query = '') =>
+    (await get(query)).items.map(({ employeeId, status }) => `${employeeId} ${status}`);
+  const paymentOf = async (run: string, line: number) => ({
+    paymentId: showId('pay', await desk.paymentIn(employer, readId('run', run), line)),
+    payRunId: run,
+  });
+
+  it('says who allowed which further pay, why, and what became of it, the newest first', async () => {
+    await desk.upload(employer, csv(row('E1'), row('E2'), row('E3')));
+    for (const employeeId of ['E1', 'E2', 'E3']) await release(employeeId);
+    const { id } = (await desk.upload(employer, csv(row('E1', '5.00')))).answer;
+    await withdraw('E2');
+    const allowed = {
+      period: '2026-11',
+      kindOfPay: 'SALARY',
+      sequence: 1,
+      reason: 'paid too little',
+      releasedBy: { id: showId('per', approver), name: 'Arno Approver' },
+      releasedAt: expect.any(String),
+    };
+    expect((await get()).items).toEqual([
+      { employeeId: 'E3', ...allowed, status: 'UNUSED', usedBy: null, withdrawn: null },
+      {
+        employeeId: 'E2',
+        ...allowed,
+        status: 'WITHDRAWN',
+        usedBy: null,
+        withdrawn: {
+          at: expect.any(String),
+          by: { id: showId('per', approver), name: 'Arno Approver' },
+          reason: 'of another employee',
+        },
+      },
+      { employeeId: 'E1', ...allowed, status: 'USED', usedBy: await paymentOf(id, 2), withdrawn: null },
+    ]);
+  });
+
+  it('narrows to a period, and to what may still be used and be withdrawn, a page at a time', async () => {
+    await desk.upload(employer, csv(row('E1'), row('E2'), row('E3')));
+    await desk.upload(employer, csv(row('E1')), { period: '2026-10' });
+    await release('E1', '2026-10');
+    for (const employeeId of ['E1', 'E2', 'E3']) await release(employeeId);
+    const { id } = (await desk.upload(employer, csv(row('E2', '5.00')))).answer;
+    expect(await told('?unused=true')).toEqual(['E3 UNUSED', 'E1 UNUSED', 'E1 UNUSED']);
+    expect(await told('?period=2026-10')).toEqual(['E1 UNUSED']);
+    const first = await get('?period=2026-11&unused=true&limit=1');
+    const second = await get(`?period=2026-11&unused=true&limit=1&cursor=${first.nextCursor}`);
+    expect([...first.items, ...second.items].map(({ employeeId }) => employeeId)).toEqual(['E3', 'E1']);
+    expect(second.nextCursor).toBeNull();
+    await desk.cancel(employer, id);
+    expect(await told('?period=2026-11&unused=true')).toEqual(['E3 UNUSED', 'E2 UNUSED', 'E1 UNUSED']);
+    for (const { employeeId } of (await get('?period=2026-11&unused=true')).items)
+      expect(await withdraw(employeeId)).toBe(1);
+    expect(await told('?period=2026-11&unused=true')).toEqual([]);
+  });
+
+  it('tells of a release that was made with a row that it lapsed once that row was left out', async () => {
+    await desk.upload(employer, csv(row('E1')));
+    const { id } = (await desk.upload(employer, csv(row('E1', '5.00'), row('E2')))).answer;
+    const runId = readId('run', id);
+    const choice = {
+      paymentId: await desk.paymentIn(employer, runId, 2),
+      code: 'EMPLOYEE_ALREADY_PAID',
+    } as const;
+    await desk.releaseHold(employer, runId, choice, { personId: approver, reason: 'both are owed' });
+    expect(await told()).toEqual(['E1 USED']);
+    await desk.cancel(employer, id);
+    expect(await told()).toEqual(['E1 LAPSED']);
+    expect(await told('?unused=true')).toEqual([]);
+  });
+
+  it('is for those who see payments, and takes no mistyped filter', async () => {
+    for (const role of ['approver', 'preparer', 'finance'] as const)
+      expect((await get('', role)).status).toBe(200);
+    expect((await get('', 'operator')).status).toBe(403);
+    for (const query of ['?unused=yes', '?period=2026-13', '?perod=2026-11'])
+      expect((await get(query)).status).toBe(422);
+    expect(await get('?cursor=e30')).toMatchObject({ status: 422, code: 'CURSOR_INVALID' });
   });
 });
 

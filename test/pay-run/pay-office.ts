@@ -35,6 +35,7 @@ import { isLockAwaited, TestDatabase, testDatabase } from '../support/database';
 import { eventually } from '../support/eventually';
 
 const DEBTOR_IBAN = 'DE70999900000000001001';
+const SECOND_IBAN = 'DE43999900000000001002';
 export const IBAN = 'DE42950800200355765512';
 
 @Module({ imports: [AuditModule, IdentityModule, PayRunModule, ReconciliationModule] })
@@ -50,6 +51,10 @@ export interface Row {
   iban?: string;
   /** The release of a second pay of the period. */
   releaseSequence?: number;
+  /** The payment that it is made instead of. */
+  replacesPaymentId?: string;
+  /** Why, where that one was paid and came back. */
+  replacesReason?: string;
   /** Kept back before the run is planned. */
   held?: boolean;
 }
@@ -173,18 +178,7 @@ export class PayOffice {
         approvalsRequired: options.approvalsRequired ?? 1,
         tickIbans: options.tickIbans ?? false,
       });
-      await tx.manager.insert(EmployerAccount, {
-        employerId,
-        id: accountId,
-        bankAccountId: `bank-${accountId}`,
-        bankUserId: '7',
-        debtorName: 'Employer Ltd',
-        ibanSealed: this.personal.seal(DEBTOR_IBAN),
-        ibanHash: this.personal.hash(DEBTOR_IBAN),
-        currency: 'EUR',
-        bankStatus: 'OPENED',
-        reads: [],
-      });
+      await this.insertAccount(tx, accountId, DEBTOR_IBAN);
     });
     const person = (role: EmployerRole) => this.person(employerId, `A ${role}`, [role]);
     return {
@@ -195,6 +189,28 @@ export class PayOffice {
       finance: await person('finance'),
       operator: await person('operator'),
     };
+  }
+
+  /** Another account of an employer. */
+  async account(company: Company): Promise<string> {
+    const id = newId();
+    await this.in(company, (tx) => this.insertAccount(tx, id, SECOND_IBAN));
+    return id;
+  }
+
+  private async insertAccount(tx: EmployerTransaction, id: string, iban: string): Promise<void> {
+    await tx.manager.insert(EmployerAccount, {
+      employerId: tx.employerId,
+      id,
+      bankAccountId: `bank-${id}`,
+      bankUserId: '7',
+      debtorName: 'Employer Ltd',
+      ibanSealed: this.personal.seal(iban),
+      ibanHash: this.personal.hash(iban),
+      currency: 'EUR',
+      bankStatus: 'OPENED',
+      reads: [],
+    });
   }
 
   person(employerId: string, name: string, roles: EmployerRole[]): Promise<Someone> {
@@ -288,6 +304,7 @@ export class PayOffice {
       amountMinor: row.amountMinor,
       currency: 'EUR' as const,
       remittance: 'Salary',
+      replacesPaymentId: row.replacesPaymentId ?? null,
     };
     return {
       ...fields,
@@ -301,6 +318,7 @@ export class PayOffice {
       ibanHash: this.personal.hash(iban),
       rowHash: rowHash({ ...fields, sepaName: name, iban }),
       releaseSequence: row.releaseSequence ?? 0,
+      replacesReason: row.replacesReason ?? null,
       status: 'READY' as const,
       live: true,
     };

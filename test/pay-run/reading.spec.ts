@@ -4,6 +4,7 @@ import { BankRate } from '../../src/database/bank-rate';
 import { newId } from '../../src/database/new-id';
 import { apiDocument } from '../../src/http/openapi';
 import { raise } from '../../src/pay-run/attention.store';
+import { grantRelease } from '../../src/pay-run/pay-release';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { Company, IBAN, pathOf, PayOffice, rows } from './pay-office';
 import { Fate, RunAtBank } from './run-at-bank';
@@ -229,6 +230,28 @@ describe('reading pay runs', () => {
     }
   });
 
+  it('names the file that a run was uploaded as, and none of a successor', async () => {
+    const run = await RunAtBank.ended(office, company, await office.run(company, rows(100)), ['EXT_REFUSED']);
+    const ended = await office.query<{ id: string }>(
+      company,
+      'SELECT id FROM payment WHERE pay_run_id = $1',
+      [run.id],
+    );
+    const successor = await office.successor(
+      company,
+      run,
+      ended.map(({ id }) => id),
+    );
+    const [file] = await office.query<{ id: string }>(
+      company,
+      'SELECT id FROM pay_file WHERE pay_run_id = $1',
+      [run.id],
+    );
+    const fileOf = async (of: PayRun) =>
+      (await office.as(company, 'approver').get(pathOf(of)).expect(200)).body.fileId;
+    expect([await fileOf(run), await fileOf(successor)]).toEqual([showId('file', file!.id), null]);
+  });
+
   it('counts the payments of employees who were paid in the period already', async () => {
     const terms = { kindOfPay: 'OVERTIME' };
     await office.run(company, rows(100, 200), terms);
@@ -242,6 +265,54 @@ describe('reading pay runs', () => {
     const run = await office.run(company, [further, { amountMinor: 400n, employeeId: 'E-3' }], terms);
     const { body } = await office.as(company, 'approver').get(pathOf(run)).expect(200);
     expect(body.furtherPayments).toBe(1);
+  });
+
+  it('says before the approval which payments are further pay, who allowed each and why', async () => {
+    const terms = { kindOfPay: 'NIGHTS' };
+    const paid = await office.run(company, rows(100, 200), terms);
+    await RunAtBank.ended(office, company, paid, ['SETTLED', 'RETURNED']);
+    const { personId } = company.approver;
+    for (const [employeeId, reason] of [
+      ['E-1', 'a second shift'],
+      ['E-2', 'a new account'],
+    ] as const)
+      await office.in(company, (tx) =>
+        grantRelease(tx, personId, { employeeId, period: '2026-11', kindOfPay: 'NIGHTS', reason }),
+      );
+    const [back] = await office.query<{ id: string }>(
+      company,
+      'SELECT id FROM payment WHERE pay_run_id = $1 AND row_no = 2',
+      [paid.id],
+    );
+    const again = { amountMinor: 200n, employeeId: 'E-2', releaseSequence: 1, replacesPaymentId: back!.id };
+    const run = await office.run(
+      company,
+      [
+        { amountMinor: 400n, employeeId: 'E-3' },
+        { amountMinor: 300n, employeeId: 'E-1', releaseSequence: 1 },
+        { ...again, replacesReason: 'a new account' },
+      ],
+      { ...terms, sequence: 1, parentRunId: paid.id },
+    );
+    const get = async (path: string) =>
+      (await office.as(company, 'approver').get(pathOf(run, path)).expect(200)).body;
+    const allowed = (reason: string) => ({
+      sequence: 1,
+      reason,
+      releasedBy: { id: showId('per', personId), name: 'A approver' },
+      releasedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+    });
+    const { items } = await get('/payments');
+    const releases = items.map(({ row, release }: { row: number; release: unknown }) => [row, release]);
+    expect(releases).toEqual([
+      [1, null],
+      [2, allowed('a second shift')],
+      [3, allowed('a new account')],
+    ]);
+    const further = (await get('/payments?further=true')).items;
+    expect(further.map(({ row }: { row: number }) => row)).toEqual([2]);
+    expect((await get('')).furtherPayments).toBe(further.length);
+    await office.as(company, 'approver').get(pathOf(run, '/payments?further=no')).expect(422);
   });
 
   it('shows and lists the payments whose names are sent in other letters than they were written in', async () => {

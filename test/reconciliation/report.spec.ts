@@ -1,8 +1,11 @@
 import { parse } from 'csv-parse/sync';
 import { showId } from '../../src/http/prefixed-id';
+import { amend } from '../../src/pay-run/amendment';
 import { Alarm, clear, raise } from '../../src/pay-run/attention.store';
+import { cancelRun } from '../../src/pay-run/cancellation';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
-import { Company, pathOf, PayOffice, rows } from '../pay-run/pay-office';
+import { lockRun } from '../../src/pay-run/pay-run.store';
+import { Company, pathOf, PayOffice, Row, rows } from '../pay-run/pay-office';
 import { Fate, RunAtBank } from '../pay-run/run-at-bank';
 import { Mix, mixedRun } from './mixed-run';
 
@@ -73,6 +76,7 @@ describe('the report of a run', () => {
     const { body } = await report(run).expect(200);
     expect(body).toMatchObject({
       payRunId: showId('run', run.id),
+      accountId: showId('acc', company.accountId),
       runVersion: 2,
       explained: true,
       difference: '0.00',
@@ -272,6 +276,7 @@ describe('the report of a run', () => {
     expect(lines).toContainEqual(['table', 'uploaded', '2', '200.01', '', '', '', '']);
     expect(lines).toContainEqual(['table', 'difference', '0', '0.00', '', '', '', '']);
     expect(lines).toContainEqual(['equation', 'SETTLED', '1', '100.00', '1', '100.00', '0', '0.00']);
+    expect(lines).toContainEqual(['account', showId('acc', company.accountId), '', '', '', '', '', '']);
     expect(lines).toContainEqual(['table', 'charges', '2', '0.30', '', '', '', '']);
     expect(lines).toContainEqual(['table', 'debited', '1', '100.30', '', '', '', '']);
     expect(lines).toContainEqual(['equation', 'DEBITED', '1', '100.30', '1', '100.30', '0', '0.00']);
@@ -295,6 +300,125 @@ describe('the report of a run', () => {
       const other = await office.as(await office.company(), 'finance').get(pathOf(run, path));
       expect([other.status, other.body.code]).toEqual([404, 'PAY_RUN_NOT_FOUND']);
     }
+  });
+});
+
+describe('what a run did not pay and others pay again', () => {
+  let office: PayOffice;
+  let company: Company;
+  let run: PayRun;
+  let failed: { id: string; employee_id: string }[];
+  beforeAll(async () => {
+    office = await PayOffice.open();
+  });
+  afterAll(() => office?.close());
+  beforeEach(async () => {
+    company = await office.company();
+    run = await office.run(company, rows(100_000, 245_000));
+    await RunAtBank.ended(office, company, run, ['PRO_ROUTING_FAILED', 'PRO_ROUTING_FAILED']);
+    failed = await office.query(
+      company,
+      'SELECT id, employee_id FROM payment WHERE pay_run_id = $1 ORDER BY row_no',
+      [run.id],
+    );
+  });
+
+  const get = async (path: string) => (await office.as(company, 'finance').get(path).expect(200)).body;
+  const linkedLines = async (of: PayRun): Promise<string[][]> => {
+    const { text } = await office.as(company, 'finance').get(pathOf(of, '/reconciliation?format=csv'));
+    const lines: string[][] = parse(text);
+    return lines.filter(([part]) => part === 'replaces' || part === 'replaced by');
+  };
+  const exclude = (from: PayRun, rowNo: number) =>
+    office.in(company, async (tx) => {
+      const [row] = await tx.query<{ id: string }>(
+        'SELECT id FROM payment WHERE pay_run_id = $1 AND row_no = $2',
+        [from.id, rowNo],
+      );
+      await amend(tx, office.personal, await lockRun(tx, from.id), company.preparer.personId, {
+        excludePaymentIds: [row!.id],
+        reason: 'paid in cash',
+      });
+    });
+  /** A supplement whose row pays the second of them another amount. */
+  const supplement = (row: Partial<Row> = {}) => {
+    const { id: replacesPaymentId, employee_id: employeeId } = failed[1]!;
+    const again = { amountMinor: 240_000n, replacesPaymentId, employeeId, ...row };
+    const { kindOfPay } = run;
+    return office.run(company, [again, { amountMinor: 1n, employeeId: 'E-9' }], {
+      kindOfPay,
+      sequence: 2,
+      parentRunId: run.id,
+    });
+  };
+  const allFailed = () => failed.map(({ id }) => id);
+
+  it('is told once of each, by what pays it and by what it was, alike in the run and in every report', async () => {
+    const first = await office.successor(company, run, allFailed());
+    await exclude(first, 2);
+    const second = await supplement();
+    const byFirst = { payments: 1, amount: '1000.00', before: '1000.00' };
+    const bySecond = { payments: 1, amount: '2400.00', before: '2450.00' };
+    const replacedBy = [
+      { payRunId: showId('run', first.id), ...byFirst },
+      { payRunId: showId('run', second.id), ...bySecond },
+    ];
+    expect((await get(pathOf(run, '/reconciliation'))).replacedBy).toEqual(replacedBy);
+    const month = await get('/reconciliation?period=2026-11');
+    expect(month.runs.map((one: { replacedBy: unknown }) => one.replacedBy)).toEqual([replacedBy, [], []]);
+    expect(await linkedLines(run)).toEqual([
+      ['replaced by', showId('run', first.id), '1', '1000.00', '1', '1000.00', '', ''],
+      ['replaced by', showId('run', second.id), '1', '2400.00', '1', '2450.00', '', ''],
+    ]);
+    for (const [pays, sum] of [
+      [first, byFirst],
+      [second, bySecond],
+    ] as const) {
+      const told = [{ payRunId: showId('run', run.id), ...sum }];
+      expect((await get(pathOf(pays, '/reconciliation'))).replaces).toEqual(told);
+      const differing = sum === bySecond ? 1 : 0;
+      expect((await get(pathOf(pays))).replaces).toEqual({ ...sum, differing });
+    }
+    expect(await linkedLines(second)).toEqual([
+      ['replaces', showId('run', run.id), '1', '2400.00', '1', '2450.00', '', ''],
+    ]);
+  });
+
+  it('is not told of who was left out, nor of a row that is held until it is released, nor of a cancelled run', async () => {
+    const leftOut = await office.successor(company, run, allFailed());
+    await exclude(leftOut, 2);
+    const held = await supplement({ held: true });
+    const paidAgainBy = async () => {
+      const { replacedBy } = await get(pathOf(run, '/reconciliation'));
+      return replacedBy.map((one: { payRunId: string }) => one.payRunId);
+    };
+    expect(await paidAgainBy()).toEqual([showId('run', leftOut.id)]);
+    expect((await get(pathOf(held, '/reconciliation'))).replaces).toEqual([]);
+    const { items } = await get(pathOf(run, '/payments'));
+    expect(items.map((one: { replacedByPaymentId: string | null }) => one.replacedByPaymentId)).toEqual([
+      expect.any(String),
+      null,
+    ]);
+    const { text } = await office.as(company, 'finance').get(pathOf(run, '/reconciliation/rows?format=csv'));
+    const exported: Record<string, string>[] = parse(text, { columns: true });
+    expect(exported.map((line) => line['replaced_by_payment_id'])).toEqual([
+      expect.stringMatching(/^pay_/),
+      '',
+    ]);
+
+    await office.in(company, async (tx) =>
+      cancelRun(tx, await lockRun(tx, leftOut.id), 'service', 'the wrong month'),
+    );
+    expect(await paidAgainBy()).toEqual([]);
+    expect((await get(pathOf(leftOut, '/reconciliation'))).replaces).toEqual([]);
+    const none = { payments: 0, amount: '0.00', before: '0.00', differing: 0 };
+    expect((await get(pathOf(leftOut))).replaces).toEqual(none);
+  });
+
+  it('shows an operator, who sees no sums, neither what is paid nor what it was', async () => {
+    const successor = await office.successor(company, run, allFailed());
+    const { body } = await office.as(company, 'operator').get(pathOf(successor)).expect(200);
+    expect(body.replaces).toEqual({ payments: 2, amount: null, before: null, differing: 0 });
   });
 });
 
@@ -370,6 +494,28 @@ describe('the report of a month', () => {
     const amounts = { paidAgain_amount: '100.01', entries_amount: '15.00', cameIn_amount: '0.00' };
     expect(lines.at(0)).toMatchObject(amounts);
     expect(lines.at(-1)).toMatchObject({ run: 'total', ...amounts });
+  });
+
+  it('names the account of each run, to hold what was debited against the statement of that account', async () => {
+    const own = await office.company({ rowsPerInstruction: 2 });
+    const second = await office.account(own);
+    await mixedRun(office, own, mixOf(['SETTLED', 'SETTLED']));
+    const other = { ...own, accountId: second };
+    await mixedRun(office, other, mixOf(['SETTLED']));
+    const debited = { [own.accountId]: '200.31', [second]: '100.15' };
+    const { body } = await office.as(own, 'finance').get('/reconciliation?period=2026-11').expect(200);
+    const shown = body.runs.map((one: { accountId: string; table: { debited: { amount: string } } }) => [
+      one.accountId,
+      one.table.debited.amount,
+    ]);
+    const expected = Object.entries(debited).map(([account, amount]) => [showId('acc', account), amount]);
+    expect(shown).toEqual(expected);
+    const { text } = await office.as(own, 'finance').get('/reconciliation?period=2026-11&format=csv');
+    const lines: Record<string, string>[] = parse(text, { columns: true });
+    expect(lines.map((line) => [line['account'], line['debited_amount']])).toEqual([
+      ...expected,
+      ['', '300.46'],
+    ]);
   });
 
   it('is not explained when one of its runs is not', async () => {
