@@ -89,7 +89,7 @@ export function checkRow(row: PayFileRow, context: RowContext): { payment?: Chec
   };
   checkEmployeeId(row.employeeId, report);
   const name = checkNameCell(row.name, report);
-  const iban = checkIbanCell(row.iban, context, report);
+  const iban = checkIbanCell(row, context, report);
   const bic = checkBicCell(row.bic ?? '', iban?.country, report);
   const amountMinor = checkAmount(row.amount, context, report);
   const currency = checkCurrency(row.currency, report);
@@ -134,13 +134,19 @@ function checkNameCell(value: string, report: Report): SentText | undefined {
   return { sent: checked.sepaName, changed: checked.changed };
 }
 
+const TOTALS_REMEDY =
+  'Fill in the IBAN of the employee. Where this is a line of totals, delete it, or say in a profile how many there are (totals).';
+
 function checkIbanCell(
-  value: string,
+  { iban: value, name, employeeId }: PayFileRow,
   context: RowContext,
   report: Report,
 ): { iban: string; country: string } | undefined {
   const checked = validateIban(value);
-  if (!checked.ok) return void report('iban', checked.code, value, checked.message);
+  if (!checked.ok) {
+    const remedy = value === '' && (name === '' || employeeId === '') ? TOTALS_REMEDY : undefined;
+    return void report('iban', checked.code, value, checked.message, remedy);
+  }
   if (sameIban(checked.iban, context.debtorIban)) return void report('iban', 'CREDITOR_IS_DEBTOR', value);
   return checked;
 }

@@ -34,7 +34,10 @@ const FILE_FAULT_CODES = {
     meaning: 'The file is not in the encoding it is said to have.',
     remedy: 'Save it as “CSV UTF-8” and upload that with encoding=utf-8.',
   },
-  COLUMN_MISSING: { meaning: 'A column is missing.', remedy: `The header is ${HEADER}, in any order.` },
+  COLUMN_MISSING: {
+    meaning: 'A column is missing.',
+    remedy: `The header is ${HEADER}, in any order. Delete the lines of a title before it, or say in a profile how many there are (titleLines).`,
+  },
   COLUMN_TWICE: {
     meaning: 'Two columns mean the same.',
     remedy: 'Delete one of the two, or say in a profile which of them is ignored.',
@@ -45,7 +48,8 @@ const FILE_FAULT_CODES = {
   },
   FIELDS_TOO_FEW: {
     meaning: 'The row has fewer fields than the header.',
-    remedy: 'Look for a missing separator; a field that stays empty keeps its own.',
+    remedy:
+      'Look for a missing separator; a field that stays empty keeps its own. Delete a line of totals, or say in a profile how many there are (totals).',
   },
   FIELDS_TOO_MANY: {
     meaning: 'The row has more fields than the header.',

@@ -168,3 +168,76 @@ describe('what is said of an encoding that a file does not have', () => {
     expect(corrected).toMatchObject({ corrected: 1, stillFaulty: 0 });
   });
 });
+
+describe('what is said of columns and lines that are none of a row', () => {
+  const row = rowOf(1, '10.00', '2026-11-27');
+  const faultsWith = async (file: string, fields: Record<string, string> = {}) =>
+    (await desk.refusal(employer, Buffer.from(file), fields)).extra['faults'] as PayFileFault[];
+  const payments = async (file: string, fields: Record<string, string> = {}) =>
+    (await desk.upload(employer, Buffer.from(file), fields)).answer.payments;
+
+  it('is nothing of empty columns that a spreadsheet leaves at the end, also in corrections', async () => {
+    await desk.set(employer, { faultPolicy: { policy: 'hold' } });
+    const file = [`${HEADER};;`, `${row};;`, `${rowOf(2, '12x', '2026-11-27')};;`, ';;;;;;;', ''].join('\n');
+    const { answer } = await desk.upload(employer, Buffer.from(file));
+    expect(answer).toMatchObject({ payments: 1, keptBack: { rows: 1 } });
+    const kept = (await desk.corrections(employer, answer.id)).toString();
+    expect(kept.startsWith(`${HEADER};;;payrun_errors\n`)).toBe(true);
+    const back = Buffer.from(kept.replace('12x', '12.00'));
+    expect(await desk.correct(employer, answer.id, back)).toMatchObject({ corrected: 1, stillFaulty: 0 });
+  });
+
+  it('is where something stands in such a column, which a profile can ignore', async () => {
+    const file = [`${HEADER};;`, `${row};;x`, ''].join('\n');
+    const [fault, ...others] = await faultsWith(file);
+    expect(fault).toMatchObject({
+      ...{ line: 2, code: 'FIELDS_TOO_MANY', value: 'x' },
+      message: 'The row has something in column 8, which has no name in the header.',
+      remedy: expect.stringContaining('{"columns":{"":"ignored"}}'),
+    });
+    expect(others).toEqual([]);
+    await keep({ columns: { '': 'ignored' } });
+    expect(await payments(file, { profile: 'Lohn' })).toBe(1);
+  });
+
+  it('is the place of a column without a name among others', async () => {
+    const file = [HEADER.replace('name;', 'name;;'), row.replace(NAME, `${NAME};`), ''].join('\n');
+    const [fault, ...others] = await faultsWith(file);
+    expect(fault).toMatchObject({
+      ...{ line: 1, column: '', code: 'COLUMN_UNKNOWN', message: 'Column 3 of the header has no name.' },
+      remedy: expect.stringContaining('{"columns":{"":"ignored"}}'),
+    });
+    expect(others).toEqual([]);
+    await keep({ columns: { '': 'ignored' } });
+    expect(await payments(file, { profile: 'Lohn' })).toBe(1);
+  });
+
+  it.each([
+    [
+      'a title',
+      `Payroll November\n${textOf(row)}`,
+      /Delete the lines of a title.*titleLines/,
+      { titleLines: 1 },
+    ],
+    ['totals', `${textOf(row)}Summe;;;10.00;;\r\n`, /delete it.*\(totals\)/, { totals: { lines: 1 } }],
+    [
+      'totals by name',
+      `${textOf(row)};Summe;;10.00;;\r\n`,
+      /delete it.*\(totals\)/,
+      { totals: { lines: 1 } },
+    ],
+    [
+      'short totals',
+      `${textOf(row)}Summe;10.00\r\n`,
+      /Delete a line of totals.*\(totals\)/,
+      { totals: { lines: 1 } },
+    ],
+  ])('is how a line of %s is deleted, or said in a profile', async (_, file, remedy, profile) => {
+    const told = (await faultsWith(file)).map((fault) => fault.remedy);
+    expect(told).toContainEqual(expect.stringMatching(remedy));
+    await keep(profile);
+    expect(await payments(file, { profile: 'Lohn' })).toBe(1);
+    employer = await desk.employer();
+    expect(await payments(textOf(row))).toBe(1);
+  });
+});
