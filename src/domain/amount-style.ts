@@ -72,3 +72,19 @@ export function parseStyledAmount(
 export function isAmbiguousAmount(text: string): boolean {
   return /^[1-9][0-9]{0,2}[.,][0-9]{3}$/.test(text);
 }
+
+const THOUSANDS_EXAMPLE: Readonly<Record<AmountStyle['thousandsSign'], string>> = {
+  none: '',
+  dot: '.',
+  comma: ',',
+  space: ' ',
+  apostrophe: "'",
+};
+
+/** An amount as a file of this style may write it, such as `1234,56` or `1.234,56`. */
+export function exampleAmount({ decimalSign, thousandsSign }: AmountStyle): string {
+  const decimal = decimalSign === 'dot' ? '.' : ',';
+  const plain = `1234${decimal}56`;
+  if (thousandsSign === 'none') return plain;
+  return `${plain} or 1${THOUSANDS_EXAMPLE[thousandsSign]}234${decimal}56`;
+}

@@ -1,4 +1,4 @@
-import { AmountStyle, isAmbiguousAmount, parseStyledAmount } from './amount-style';
+import { AmountStyle, exampleAmount, isAmbiguousAmount, parseStyledAmount } from './amount-style';
 import { validateBic } from './bic';
 import { IsoDate } from './calendar';
 import { textOfFirstFew } from './first-few';
@@ -14,7 +14,7 @@ import {
 } from './money';
 import { sameIban } from './party';
 import { PayFileColumn, RowFault, rowFault, RowFaultCode } from './row-fault';
-import { DateOrder, readWrittenDate } from './written-date';
+import { DateOrder, readWrittenDate, writeDate } from './written-date';
 
 export { ROW_FAULT_CODES } from './row-fault';
 export type { PayFileColumn, RowFault, RowFaultCode } from './row-fault';
@@ -73,17 +73,23 @@ const MAX_CELL = 1_000;
 
 const PRINTABLE_ASCII = /^[!-~](?:[ -~]*[!-~])?$/;
 
-type Report = (column: PayFileColumn, code: RowFaultCode, value: string, message?: string) => void;
+type Report = (
+  column: PayFileColumn,
+  code: RowFaultCode,
+  value: string,
+  message?: string,
+  remedy?: string,
+) => void;
 
 /** Checks one row by every rule and tells all its faults at once; `payment` is there exactly when there are none. */
 export function checkRow(row: PayFileRow, context: RowContext): { payment?: CheckedRow; faults: RowFault[] } {
   const faults: RowFault[] = [];
-  const report: Report = (column, code, value, message) => {
-    faults.push(rowFault(row.line, column, code, value, message));
+  const report: Report = (column, code, ...told) => {
+    faults.push(rowFault(row.line, column, code, ...told));
   };
   checkEmployeeId(row.employeeId, report);
   const name = checkNameCell(row.name, report);
-  const iban = checkIbanCell(row.iban, context, report);
+  const iban = checkIbanCell(row, context, report);
   const bic = checkBicCell(row.bic ?? '', iban?.country, report);
   const amountMinor = checkAmount(row.amount, context, report);
   const currency = checkCurrency(row.currency, report);
@@ -128,13 +134,19 @@ function checkNameCell(value: string, report: Report): SentText | undefined {
   return { sent: checked.sepaName, changed: checked.changed };
 }
 
+const TOTALS_REMEDY =
+  'Fill in the IBAN of the employee. Where this is a line of totals, delete it, or say in a profile how many there are (totals).';
+
 function checkIbanCell(
-  value: string,
+  { iban: value, name, employeeId }: PayFileRow,
   context: RowContext,
   report: Report,
 ): { iban: string; country: string } | undefined {
   const checked = validateIban(value);
-  if (!checked.ok) return void report('iban', checked.code, value, checked.message);
+  if (!checked.ok) {
+    const remedy = value === '' && (name === '' || employeeId === '') ? TOTALS_REMEDY : undefined;
+    return void report('iban', checked.code, value, checked.message, remedy);
+  }
   if (sameIban(checked.iban, context.debtorIban)) return void report('iban', 'CREDITOR_IS_DEBTOR', value);
   return checked;
 }
@@ -158,7 +170,12 @@ function checkAmount(value: string, { amounts }: RowContext, report: Report): bi
   const parsed = readAmount(value, amounts);
   if (parsed.ok) return parsed.amountMinor;
   const code = !amounts && isAmbiguousAmount(value) ? 'AMOUNT_AMBIGUOUS' : AMOUNT_CODES[parsed.reason];
-  return void report('amount', code, value);
+  const remedy = amounts && code === 'AMOUNT_FORMAT' ? amountRemedy(amounts) : undefined;
+  return void report('amount', code, value, undefined, remedy);
+}
+
+function amountRemedy(style: AmountStyle): string {
+  return `Write ${exampleAmount(style)}, as the profile of the file says: no sign, exponent or currency.`;
 }
 
 /** Reads the amount of one payment, or within other bounds, in the style declared or plainly. */
@@ -194,11 +211,17 @@ function checkExecutionDate(
   report: Report,
 ): void {
   const date = readWrittenDate(value, dateOrder);
-  if (date === undefined) report('executionDate', 'EXECUTION_DATE_FORMAT', value);
-  else if (executionDate !== undefined && date !== executionDate) {
-    const message = `The row is to be paid on ${date}, the run on ${executionDate}.`;
+  if (date === undefined) {
+    const remedy = dateOrder === 'YMD' ? undefined : dateRemedy(dateOrder, executionDate);
+    report('executionDate', 'EXECUTION_DATE_FORMAT', value, undefined, remedy);
+  } else if (executionDate !== undefined && date !== executionDate) {
+    const message = `The row is to be paid on ${writeDate(date, dateOrder)}, the run on ${writeDate(executionDate, dateOrder)}.`;
     report('executionDate', 'EXECUTION_DATE_DIFFERS', value, message);
   }
+}
+
+function dateRemedy(order: DateOrder, executionDate: IsoDate = '2026-11-27'): string {
+  return `Write the day of the run as in ${writeDate(executionDate, order)}, in the order that the profile of the file says.`;
 }
 
 // A name in another script is wrong in every letter; the first few say enough.

@@ -66,12 +66,12 @@ export const ROW_FAULT_CODES = {
     meaning:
       'The amount is not written as digits with at most one dot, nor as a profile of the employer says.',
     remedy:
-      'Write 1234.56, or upload it with a profile that says how amounts are written. No sign, exponent or currency.',
+      'Write 1234.56, or as the profile of the file says: no sign, exponent or currency. A file that writes every amount otherwise is uploaded with a profile that says how.',
   },
   AMOUNT_AMBIGUOUS: {
     meaning: 'The amount is more than a thousand in some countries and a few units in others.',
     remedy:
-      'Write it with two decimals, or upload it with a profile that names the decimal and thousands signs.',
+      'Write it with a dot and two decimals, such as 1234.00 or 1.23. A file that marks off thousands is uploaded with a profile that names both signs.',
   },
   AMOUNT_DECIMALS: {
     meaning: 'The amount has more than two decimals.',
@@ -80,7 +80,7 @@ export const ROW_FAULT_CODES = {
   AMOUNT_TOO_SMALL: { meaning: 'The amount is below 0.01.', remedy: 'Leave out rows that pay nothing.' },
   AMOUNT_TOO_LARGE: {
     meaning: 'The amount is above 999,999,999.99, the most one SEPA credit transfer carries.',
-    remedy: 'Look for a missing dot.',
+    remedy: 'Look for a missing decimal sign.',
   },
   CURRENCY_MISSING: { meaning: 'The row has no currency.', remedy: 'Write EUR.' },
   CURRENCY_NOT_SUPPORTED: {
@@ -97,7 +97,8 @@ export const ROW_FAULT_CODES = {
   },
   EXECUTION_DATE_FORMAT: {
     meaning: 'This is no date in the order that is declared.',
-    remedy: 'Write 2026-11-27, or upload it with a profile that says in which order day and month stand.',
+    remedy:
+      'Write the day of the run as in 2026-11-27, or in the order that the profile of the file says. A file that writes every date otherwise is uploaded with a profile that says how.',
   },
   EXECUTION_DATE_DIFFERS: {
     meaning: 'The row is to be paid on another day than the run.',
@@ -124,15 +125,23 @@ export interface RowFault {
 // As long as the longest field may be, so that a whole wrong file in one cell is not sent back.
 const MAX_SHOWN_VALUE = 140;
 
-/** A fault with the code's remedy; `message` is the code's meaning unless something more exact is known. */
+/** A fault with the code's meaning and remedy, unless something more exact is known. */
 export function rowFault(
   line: number,
   column: PayFileColumn,
   code: RowFaultCode,
   value: string,
   message?: string,
+  remedy?: string,
 ): RowFault {
-  const { meaning, remedy } = ROW_FAULT_CODES[code];
+  const known = ROW_FAULT_CODES[code];
   const shown = value.length > MAX_SHOWN_VALUE ? `${value.slice(0, MAX_SHOWN_VALUE)}…` : value;
-  return { line, column, code, value: shown, message: message ?? meaning, remedy };
+  return {
+    line,
+    column,
+    code,
+    value: shown,
+    message: message ?? known.meaning,
+    remedy: remedy ?? known.remedy,
+  };
 }

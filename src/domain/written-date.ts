@@ -24,3 +24,10 @@ export function readWrittenDate(text: string, order: DateOrder): IsoDate | undef
   const date = `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`;
   return isIsoDate(date) ? date : undefined;
 }
+
+/** The date as a file of this order may write it, such as `27.11.2026` or `11/27/2026`. */
+export function writeDate(date: IsoDate, order: DateOrder): string {
+  const [year, month, day] = date.split('-');
+  if (order === 'YMD') return date;
+  return order === 'DMY' ? `${day}.${month}.${year}` : `${month}/${day}/${year}`;
+}

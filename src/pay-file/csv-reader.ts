@@ -12,7 +12,7 @@ import {
   SaidOfCsv,
 } from './dialect';
 import { decode } from './encoding';
-import { fileFault, FileFaultCode } from './pay-file-fault';
+import { fileFault, FileFaultCode, PayFileFault, remedyOf } from './pay-file-fault';
 
 /** One record: its cells as text, and the line it begins in, from 1 (quoted cells may hold further lines). */
 export interface CsvRecord {
@@ -41,6 +41,8 @@ export async function* readCsv(
     const { dialect, head } = await openCsv(utf8, said);
     tell({ encoding, marked, ...dialect });
     yield* readRecords(wholeLines(head, utf8, dialect), dialect);
+  } catch (error) {
+    throw marked && error instanceof CsvUnreadable && error.undecoded ? damaged(error.fault) : error;
   } finally {
     await utf8.return(undefined);
   }
@@ -160,6 +162,12 @@ function notUtf8(bytes: Buffer, line: number): CsvUnreadable {
   const hex = (bytes[at] ?? 0).toString(16).toUpperCase().padStart(2, '0');
   const message = `The byte ${hex} at character ${character} of line ${line} is not UTF-8.`;
   return new CsvUnreadable(fileFault(line, 'ENCODING_NOT_UTF8', { value: `0x${hex}`, message }), bytes);
+}
+
+/** A file that begins with a mark is in no other encoding than that: it can only be written anew. */
+function damaged({ line, value, message }: PayFileFault): CsvUnreadable {
+  const remedy = remedyOf('ENCODING_NOT_AS_SAID');
+  return new CsvUnreadable(fileFault(line, 'ENCODING_NOT_UTF8', { value, message, remedy }));
 }
 
 // The parser's own count takes a CRLF within quotes for two lines.

@@ -4,11 +4,12 @@ import {
   decodeSingleBytes,
   encodeSingleBytes,
   Encoding,
+  ENCODINGS,
   NO_CHARACTER,
   SingleByteEncoding,
 } from '../domain/pay-file-encoding';
 import { CsvUnreadable } from './csv-unreadable';
-import { fileFault } from './pay-file-fault';
+import { FaultPlace, fileFault, remedyOf } from './pay-file-fault';
 
 const MARKS: readonly { encoding: Encoding; bytes: Buffer }[] = [
   { encoding: 'utf-8', bytes: Buffer.from([0xef, 0xbb, 0xbf]) },
@@ -33,8 +34,8 @@ export interface Decoded {
 
 /**
  * Reads the mark and decodes the rest in the encoding declared, or that of the mark, or UTF-8.
- * @throws CsvUnreadable where it is a workbook, or a mark contradicts what was declared, and, from the generator, at the
- * first byte that is no character.
+ * @throws CsvUnreadable where it is a workbook, or its beginning contradicts what was declared, and, from the generator,
+ * at the first byte that is no character.
  */
 export async function decode(bytes: AsyncIterable<Buffer>, declared?: Encoding): Promise<Decoded> {
   const source = bytes[Symbol.asyncIterator]();
@@ -48,6 +49,7 @@ export async function decode(bytes: AsyncIterable<Buffer>, declared?: Encoding):
     throw new CsvUnreadable(fileFault(1, 'FILE_IS_A_WORKBOOK'));
   const mark = MARKS.find((one) => head.subarray(0, one.bytes.length).equals(one.bytes));
   if (declared && mark && mark.encoding !== declared) throw contradicted(declared, mark.encoding);
+  if (declared && !mark && isWide(declared) && !beginsLikeText(head, declared)) throw notWide(declared);
   const encoding = declared ?? mark?.encoding ?? 'utf-8';
   const rest = chain(head.subarray(mark?.bytes.length ?? 0), source);
   return { encoding, marked: mark !== undefined, utf8: encoding === 'utf-8' ? rest : recode(rest, encoding) };
@@ -164,6 +166,12 @@ function wholeUnits(bytes: Buffer, encoding: Wide): number {
   return last >= 0xd800 && last < 0xdc00 ? cut - 2 : cut;
 }
 
+/** Whether the first character is a European letter or sign: two bytes of another encoding are none. */
+function beginsLikeText(head: Buffer, encoding: Wide): boolean {
+  if (head.length < 2) return true;
+  return /[\t\n\r -\u04ff\u2018-\u201f]/.test(decodeWhole(head.subarray(0, 2), encoding));
+}
+
 function decodeWhole(bytes: Buffer, encoding: Wide | SingleByteEncoding): string {
   if (!isWide(encoding)) return decodeSingleBytes(bytes.toString('latin1'), encoding);
   return (encoding === 'utf-16le' ? bytes : Buffer.from(bytes).swap16()).toString('utf16le');
@@ -181,15 +189,34 @@ function noCharacter(line: number, encoding: Encoding, byte: number | undefined)
   const what = hex === undefined ? 'A byte' : `The byte ${hex}`;
   const message = `${what} in line ${line} is no character in ${encoding}.`;
   const value = hex === undefined ? '' : `0x${hex}`;
-  return new CsvUnreadable(fileFault(line, 'ENCODING_NOT_AS_SAID', { value, message }));
+  return notAsSaid(line, { value, message, remedy: isWide(encoding) ? undefined : orIn(encoding) });
+}
+
+function notWide(declared: Wide): CsvUnreadable {
+  const message = `The file is said to be ${declared}, and does not begin with a letter in it.`;
+  return notAsSaid(1, { message, remedy: orIn(declared) });
+}
+
+function notAsSaid(line: number, place: FaultPlace): CsvUnreadable {
+  return new CsvUnreadable(fileFault(line, 'ENCODING_NOT_AS_SAID', place));
+}
+
+/** What is said with an upload goes before what its profile says, or the file that it corrects. */
+function orIn(declared: Encoding): string {
+  const others = ENCODINGS.filter((one) => one !== declared).join(', ');
+  return `${remedyOf('ENCODING_NOT_AS_SAID')} Or upload it again as it is, with encoding= and the one it is in: ${others}.`;
+}
+
+function uploadAs(encoding: Encoding): string {
+  return `Upload it again as it is, with encoding=${encoding}.`;
 }
 
 function utf8AfterAll(line: number, declared: Encoding): CsvUnreadable {
   const message = `Every letter outside ASCII, from line ${line} on, is UTF-8; the file is said to be ${declared}.`;
-  return new CsvUnreadable(fileFault(line, 'ENCODING_NOT_AS_SAID', { value: 'utf-8', message }));
+  return notAsSaid(line, { value: 'utf-8', message, remedy: uploadAs('utf-8') });
 }
 
 function contradicted(declared: Encoding, marked: Encoding): CsvUnreadable {
   const message = `The file begins with the byte order mark of ${marked} and is said to be ${declared}.`;
-  return new CsvUnreadable(fileFault(1, 'ENCODING_NOT_AS_SAID', { value: marked, message }));
+  return notAsSaid(1, { value: marked, message, remedy: uploadAs(marked) });
 }

@@ -25,7 +25,14 @@ export interface FaultyRow {
   faults: readonly PayFileFault[];
 }
 
-type StoredFault = [PayFileFault['column'], PayFileFault['code'], value: string, message: string];
+type StoredFault = [
+  PayFileFault['column'],
+  PayFileFault['code'],
+  value: string,
+  message: string,
+  /** Where it is more exact than the code's. */
+  remedy?: string,
+];
 
 /** The cells of a row as they are stored; they hold names and IBANs. */
 export function sealCells(personal: PersonalData, cells: readonly string[]): string {
@@ -39,25 +46,26 @@ export function openCells(personal: PersonalData, sealed: string): string[] {
 
 /** Faults of one row as they are stored: they show what stands in its cells. */
 export function sealFaults(personal: PersonalData, faults: readonly PayFileFault[]): string {
-  const stored = faults.map(({ column, code, value, message }): StoredFault => [
+  const stored = faults.map(({ column, code, value, message, remedy }): StoredFault => [
     column,
     code,
     value,
     message,
+    ...(remedy === remedyOf(code) ? ([] as const) : ([remedy] as const)),
   ]);
   return personal.seal(JSON.stringify(stored));
 }
 
-/** The faults that `sealFaults` stored, with their remedies of today. */
+/** The faults that `sealFaults` stored; a remedy that is the code's is that of today. */
 export function openFaults(personal: PersonalData, sealed: string, line: number): PayFileFault[] {
   const stored = JSON.parse(personal.open(sealed)) as StoredFault[];
-  return stored.map(([column, code, value, message]) => ({
+  return stored.map(([column, code, value, message, remedy]) => ({
     line,
     column,
     code,
     value,
     message,
-    remedy: remedyOf(code),
+    remedy: remedy ?? remedyOf(code),
   }));
 }
 

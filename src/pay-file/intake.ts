@@ -63,7 +63,7 @@ export class PayFileIntake {
 
   /**
    * Stores the file as a run in one transaction. The same file for the same terms is stored once; uploading it again
-   * is answered as the first time.
+   * is answered with that run as it stands.
    * @throws Problem 422 `PAY_FILE_REFUSED` with every fault, 409 `EMPLOYEE_ALREADY_PAID` or `RUN_IS_MOVING` after a
    * lost race, 409 `FILE_READ_OTHERWISE` where the file is stored as another profile or encoding reads it, and those of
    * `reading`, `completeFields`, `resolveTerms`, `findEarlier` and `assertTerms`

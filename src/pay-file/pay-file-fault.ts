@@ -22,19 +22,22 @@ const FILE_FAULT_CODES = {
   FILE_EMPTY: { meaning: 'The file is empty.', remedy: `Begin it with the header ${HEADER}.` },
   FILE_IS_A_WORKBOOK: {
     meaning: 'The file is a workbook, such as Excel saves, and no CSV.',
-    remedy: 'Open it, save the sheet as “CSV UTF-8”, and upload that.',
+    remedy: 'Open it, save the sheet as “CSV UTF-8” and upload that with encoding=utf-8.',
   },
   NO_ROWS: { meaning: 'The file has a header and no rows.', remedy: 'Add one row for each employee.' },
   ENCODING_NOT_UTF8: {
     meaning: 'The file is not UTF-8, and its encoding is never guessed.',
     remedy:
-      'Look at `readings`: upload the file again with encoding= and the encoding in which it reads right, or save it as “CSV UTF-8”.',
+      'Look at `readings`: upload the file again with encoding= and the encoding in which it reads right, or save it as “CSV UTF-8” and upload that with encoding=utf-8.',
   },
   ENCODING_NOT_AS_SAID: {
     meaning: 'The file is not in the encoding it is said to have.',
-    remedy: 'Leave the encoding out, say another one, or save the file as “CSV UTF-8”.',
+    remedy: 'Save it as “CSV UTF-8” and upload that with encoding=utf-8.',
   },
-  COLUMN_MISSING: { meaning: 'A column is missing.', remedy: `The header is ${HEADER}, in any order.` },
+  COLUMN_MISSING: {
+    meaning: 'A column is missing.',
+    remedy: `The header is ${HEADER}, in any order. Delete the lines of a title before it, or say in a profile how many there are (titleLines).`,
+  },
   COLUMN_TWICE: {
     meaning: 'Two columns mean the same.',
     remedy: 'Delete one of the two, or say in a profile which of them is ignored.',
@@ -45,7 +48,8 @@ const FILE_FAULT_CODES = {
   },
   FIELDS_TOO_FEW: {
     meaning: 'The row has fewer fields than the header.',
-    remedy: 'Look for a missing separator; a field that stays empty keeps its own.',
+    remedy:
+      'Look for a missing separator; a field that stays empty keeps its own. Delete a line of totals, or say in a profile how many there are (totals).',
   },
   FIELDS_TOO_MANY: {
     meaning: 'The row has more fields than the header.',
@@ -155,6 +159,7 @@ export interface FaultPlace {
   column?: string;
   value?: string;
   message?: string;
+  remedy?: string;
   readings?: readonly Reading[];
 }
 
@@ -167,7 +172,7 @@ export function fileFault(line: number, code: FileFaultCode, place: FaultPlace =
     code,
     value: place.value ?? '',
     message: place.message ?? meaning,
-    remedy,
+    remedy: place.remedy ?? remedy,
     ...(place.readings && { readings: place.readings }),
   };
 }

@@ -18,7 +18,7 @@ import { Problem } from '../http/problem';
 import { Me, SignedIn } from '../http/signed-in';
 import { SkipIdempotency } from '../identity/idempotency.interceptor';
 import { sendContent } from './content.store';
-import { PayFileIntake } from './intake';
+import { PayFileIntake, Taken } from './intake';
 import { IntakeTurns } from './intake-turns';
 import { PayFile } from './pay-file.entity';
 import { ApiUploadFields, PayFileBody, UploadAnswerBody } from './pay-file.dto';
@@ -56,7 +56,7 @@ export class PayFileController {
     @Me() me: SignedIn,
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
-  ): Promise<UploadAnswer> {
+  ): Promise<UploadAnswer & Pick<Taken, 'replayed'>> {
     const limits = { maxBytes: this.config.MAX_PAY_FILE_BYTES, ...UPLOAD_TIMES };
     const { answer, replayed } = await withUpload(request, limits, (upload) => {
       const { file } = upload;
@@ -65,7 +65,7 @@ export class PayFileController {
       return this.turns.take(file.sizeBytes, () => this.intake.take(delivery));
     });
     if (replayed) response.setHeader('Idempotent-Replayed', 'true');
-    return answer;
+    return { ...answer, replayed };
   }
 
   @Post('preview')

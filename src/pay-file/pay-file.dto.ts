@@ -3,6 +3,7 @@ import { ApiQuery } from '@nestjs/swagger';
 import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
 import { ENCODINGS } from '../domain/pay-file-encoding';
+import { PAY_RUN_STATUSES } from '../domain/pay-run';
 import { faultPolicyField } from '../employer/employer-view';
 import { faultBody } from './preview.dto';
 import { holdCode } from '../pay-run/hold.dto';
@@ -10,12 +11,21 @@ import { holdCode } from '../pay-run/hold.dto';
 const amount = z.string().regex(/^\d+\.\d{2}$/);
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
-/** The answer to an upload: the pay run it became. */
+/** The answer to an upload: the pay run it became. The same upload again is told of the same run, as it stands then. */
 export class UploadAnswerBody extends createZodDto(
   z.object({
     id: z.string(),
-    status: z.literal('READY'),
-    runVersion: z.int(),
+    replayed: z
+      .boolean()
+      .describe(
+        'Whether the same file was uploaded for the same terms before: nothing new was stored. Ids, `file`, `replaces`, `sameFile` and `namesChanged` are those of the first time; everything else is the run as it stands.',
+      ),
+    status: z.enum(PAY_RUN_STATUSES),
+    advice: z
+      .string()
+      .nullable()
+      .describe('What can be done where the run does not wait for approval any more, else null.'),
+    runVersion: z.int().describe('The version that stands; the date, payments, total and hash are its own.'),
     period: z.string(),
     kindOfPay: z.string(),
     executionDate: z.iso.date(),
@@ -32,7 +42,7 @@ export class UploadAnswerBody extends createZodDto(
     faultPolicy: faultPolicyField,
     keptBack: z
       .object({ rows: z.int(), faultCount: z.int(), faults: z.array(faultBody) })
-      .describe('Faulty rows that are not part of the run; `faults` has the first 1,000.'),
+      .describe('Faulty rows of the file that nobody is paid by; `faults` has the first 1,000.'),
     sameFile: z.array(z.string()).describe('Runs of other terms made of the same bytes before.'),
     held: z
       .object({
@@ -40,7 +50,7 @@ export class UploadAnswerBody extends createZodDto(
         amount,
         holds: z.partialRecord(holdCode, z.int()),
       })
-      .describe('Rows that wait for a person and are not among the payments; holds by their code.'),
+      .describe('Rows that wait for a person and are not among the payments; open holds by their code.'),
     namesChanged: z.object({
       count: z.int(),
       examples: z.array(z.object({ line: z.int(), before: z.string(), after: z.string() })),

@@ -4,17 +4,22 @@ import { PersonalData } from '../database/personal-data';
 import { FaultPolicy } from '../domain/fault-policy';
 import { HoldCode } from '../domain/hold';
 import { formatMinor } from '../domain/money';
+import { PayRunStatus } from '../domain/pay-run';
 import { showId } from '../http/prefixed-id';
+import { keptBackOf } from '../pay-run/kept-back';
 import { PayRun, PayRunVersion } from '../pay-run/pay-run.entity';
 import { runsOfSameFile } from '../pay-run/pay-run.reads';
 import { findFaultyFile, listFaultyRows } from './faulty-file.store';
 import { PayFile } from './pay-file.entity';
 import { MAX_SHOWN_FAULTS, PayFileFault } from './pay-file-fault';
+import { adviceOf } from './taken-before';
 
-/** What an uploader is told of a file that became a pay run. */
+/** What an uploader is told of a file that became a pay run: the file as it was read, the run as it stands. */
 export interface UploadAnswer {
   id: string;
-  status: 'READY';
+  status: PayRunStatus;
+  /** What can be done where the run does not wait for approval any more, else null. */
+  advice: string | null;
   runVersion: number;
   period: string;
   kindOfPay: string;
@@ -32,11 +37,11 @@ export interface UploadAnswer {
   replaces: number;
   file: { id: string; sha256: string; rows: number };
   faultPolicy: FaultPolicy;
-  /** Rows of the file that are not paid, and the first of their faults. */
+  /** Rows of the file that are still kept back, and the first of their faults. */
   keptBack: { rows: number; faultCount: number; faults: readonly PayFileFault[] };
   /** Runs of other terms that were made of the same bytes before. */
   sameFile: string[];
-  /** What is not among the payments and the total, because it waits for a person. */
+  /** What is not among the payments and the total, because it still waits for a person. */
   held: HeldInFile;
   /** Names that are sent to the bank otherwise than they were written, the first ones shown. */
   namesChanged: { count: number; examples: { line: number; before: string; after: string }[] };
@@ -52,7 +57,7 @@ export interface HeldInFile {
 // Enough to see what happens to accents; the payments of the run show the rest.
 const SHOWN_NAMES = 20;
 
-/** The answer to an upload as it was first given: the run's first version, whatever became of the run since. */
+/** The answer to an upload, the first time and whenever the same comes again. */
 export async function readUploadAnswer(
   tx: EmployerTransaction,
   personal: PersonalData,
@@ -62,11 +67,13 @@ export async function readUploadAnswer(
   const file = await tx.manager.findOneByOrFail(PayFile, { employerId, id: payFileId });
   const { payRunId } = file;
   const run = await tx.manager.findOneByOrFail(PayRun, { employerId, id: payRunId });
-  const version = await tx.manager.findOneByOrFail(PayRunVersion, { employerId, payRunId, runVersion: 1 });
+  const { runVersion } = run;
+  const version = await tx.manager.findOneByOrFail(PayRunVersion, { employerId, payRunId, runVersion });
   return {
     id: showId('run', run.id),
-    status: 'READY',
-    runVersion: version.runVersion,
+    status: run.status,
+    advice: adviceOf(run),
+    runVersion,
     period: run.period,
     kindOfPay: run.kindOfPay,
     executionDate: version.executionDate,
@@ -83,7 +90,7 @@ export async function readUploadAnswer(
     faultPolicy: file.faultPolicy,
     keptBack: await readKeptBack(tx, personal, payRunId),
     sameFile: (await runsOfSameFile(tx, payRunId)).map((id) => showId('run', id)),
-    held: await readHeldInFile(tx, payRunId),
+    held: await readHeld(tx, payRunId),
     namesChanged: {
       count: file.renamed,
       examples: file.renamed === 0 ? [] : await readChangedNames(tx, personal, payRunId),
@@ -98,9 +105,10 @@ async function readKeptBack(
 ): Promise<UploadAnswer['keptBack']> {
   const file = await findFaultyFile(tx, payRunId);
   if (!file) return { rows: 0, faultCount: 0, faults: [] };
-  const rows = await listFaultyRows(tx, personal, file.id, { after: 0, keptBack: false }, MAX_SHOWN_FAULTS);
+  const total = await keptBackOf(tx, payRunId);
+  const rows = await listFaultyRows(tx, personal, file.id, { after: 0, keptBack: true }, MAX_SHOWN_FAULTS);
   const faults = rows.flatMap((row) => row.faults).slice(0, MAX_SHOWN_FAULTS);
-  return { rows: file.rowCount, faultCount: file.faultCount, faults };
+  return { rows: total.rows, faultCount: total.faults, faults };
 }
 
 /** Payments of a run ($2) that came later than its file, with corrections. */
@@ -108,18 +116,17 @@ const ADDED_LATER = `SELECT k.payment_id FROM faulty_file f
   JOIN faulty_row k ON k.employer_id = f.employer_id AND k.faulty_file_id = f.id
   WHERE f.employer_id = $1 AND f.pay_run_id = $2 AND k.payment_id IS NOT NULL`;
 
-async function readHeldInFile(tx: EmployerTransaction, payRunId: string): Promise<HeldInFile> {
-  const ofFile = `pay_hold WHERE employer_id = $1 AND pay_run_id = $2 AND run_version = 1
-    AND (payment_id IS NULL OR payment_id NOT IN (${ADDED_LATER}))`;
+async function readHeld(tx: EmployerTransaction, payRunId: string): Promise<HeldInFile> {
+  const open = 'pay_hold WHERE employer_id = $1 AND pay_run_id = $2 AND outcome IS NULL';
   const [held] = await queryByHash<{ payments: number; amount_minor: string }>(
     tx,
     `SELECT count(*)::int AS payments, coalesce(sum(p.amount_minor), 0) AS amount_minor
-     FROM (SELECT DISTINCT payment_id FROM ${ofFile}) AS h
+     FROM (SELECT DISTINCT payment_id FROM ${open}) AS h
      JOIN payment p ON p.employer_id = $1 AND p.pay_run_id = $2 AND p.id = h.payment_id`,
     [tx.employerId, payRunId],
   );
   const counts = await tx.query<{ code: HoldCode; count: number }>(
-    `SELECT code, count(*)::int AS count FROM ${ofFile} GROUP BY code ORDER BY code`,
+    `SELECT code, count(*)::int AS count FROM ${open} GROUP BY code ORDER BY code`,
     [tx.employerId, payRunId],
   );
   return {

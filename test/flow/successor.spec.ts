@@ -158,6 +158,24 @@ describe('what a run did not pay', () => {
     expect(export_.data).toContain(`${successors[0]!.id},${old[0]!.id},`);
   });
 
+  it('is told to whoever uploads its file again, in words that can be followed', async () => {
+    const terms = { kindOfPay: 'AGAIN' };
+    const [good, failing] = payRows(2);
+    const file = payFile([good!, { ...failing!, iban: magic('fails') }]);
+    const parent = await payroll.paid(file, terms);
+    await payroll.until(parent, ['PARTLY_SETTLED'], 20_000);
+    const again = await payroll.upload(file, terms);
+    expect(again).toMatchObject({
+      status: 201,
+      data: { id: parent, replayed: true, status: 'PARTLY_SETTLED', payments: 2 },
+    });
+    expect(again.data.advice).toContain(`POST pay-runs/${parent}/successor with {"executionDate":`);
+    expect(again.data.advice).toContain(`supplementOf=${parent}`);
+    expect(await successorOf(parent)).toMatchObject({ status: 201, data: { payments: 1 } });
+    const supplement = await payroll.upload(payFile(payRows(1, 3)), { ...terms, supplementOf: parent });
+    expect(supplement).toMatchObject({ status: 201, data: { parentRunId: parent, advice: null } });
+  });
+
   it('is approved by another person than who made the successor, over a hash that names what is replaced', async () => {
     const rows = payRows(1, 20);
     const parent = await voided(rows, { kindOfPay: 'HASHED' });

@@ -27,15 +27,21 @@ describe('uploading a pay file', () => {
   const post = (data: unknown, headers: Record<string, string> = {}, query = '') =>
     payroll.as('preparer').post(payroll.path(`/pay-files${query}`), data, { headers });
 
-  it('answers 201 with a run that awaits approval, and again with the same, marked as a replay', async () => {
+  it('answers 201 with a run that awaits approval, and again with that run, marked as a replay', async () => {
     const content = file();
     const first = await payroll.upload(content);
     expect(first.status).toBe(201);
-    expect(first.data).toMatchObject({ status: 'READY', payments: 3, currency: 'EUR' });
+    expect(first.data).toMatchObject({
+      status: 'READY',
+      replayed: false,
+      advice: null,
+      payments: 3,
+      currency: 'EUR',
+    });
     expect(first.headers['idempotent-replayed']).toBeUndefined();
     const again = await payroll.upload(content);
     expect(again.status).toBe(201);
-    expect(again.data).toEqual(first.data);
+    expect(again.data).toEqual({ ...first.data, replayed: true });
     expect(again.headers['idempotent-replayed']).toBe('true');
     expect(await payroll.run(first.data.id)).toMatchObject({ status: 'READY' });
   });
@@ -44,8 +50,9 @@ describe('uploading a pay file', () => {
     const content = file();
     const both = await Promise.all([payroll.upload(content), payroll.upload(content)]);
     expect(both.map(({ status }) => status)).toEqual([201, 201]);
-    expect(both[0]?.data).toEqual(both[1]?.data);
+    expect(both[0]?.data.id).toBe(both[1]?.data.id);
     expect(both.map(({ headers }) => headers['idempotent-replayed']).filter(Boolean)).toEqual(['true']);
+    expect(both.map(({ data }) => data.replayed).sort()).toEqual([false, true]);
   });
 
   it('takes a form with its fields', async () => {

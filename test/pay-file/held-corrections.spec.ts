@@ -189,15 +189,22 @@ describe('corrected rows that look like a mistake', () => {
     expect(held).toEqual([{ payments: 1, amount_minor: '2000' }]);
   });
 
-  it('are not in the answer to the file, which is that of the first time', async () => {
+  it('are held in the answer to the same file again, and not kept back', async () => {
     const file = csv(row('E1', '1.00'), row('E1', '2.00'), row('E2', '0.00'), row('E3', '3.00', 'Ann'));
     const first = await desk.upload(employer, file);
     await correct(first.answer.id, [
       ['E2,Zoë', 'E1,Jörg'],
       [',0.00,', ',20.00,'],
     ]);
-    expect(await desk.upload(employer, file)).toEqual({ answer: first.answer, replayed: true });
-    expect(first.answer).toMatchObject({ held: { payments: 1 }, namesChanged: { count: 2 } });
+    expect(first.answer).toMatchObject({ held: { payments: 1 }, keptBack: { rows: 1, faultCount: 1 } });
+    const { answer, replayed } = await desk.upload(employer, file);
+    expect([replayed, answer.id]).toEqual([true, first.answer.id]);
+    expect(answer).toMatchObject({
+      runVersion: 2,
+      held: { payments: 2, amount: '22.00', holds: { EMPLOYEE_TWICE: 2 } },
+      keptBack: { rows: 0, faultCount: 0, faults: [] },
+    });
+    expect(answer.namesChanged).toEqual(first.answer.namesChanged);
   });
 
   it('come while holds of their run are released, and neither waits for the other for ever', async () => {

@@ -694,7 +694,7 @@ describe('an amendment ends what is not true of its run any more, and holds what
       const { id: file } = await tx.manager.findOneByOrFail(PayFile, { payRunId: run.id });
       return readUploadAnswer(tx, desk.personal, file);
     });
-    expect(uploaded.held.holds).toEqual({});
+    expect(uploaded.held.holds).toEqual({ PERIOD_FAR_FROM_DATE: 1 });
   });
 
   it('as far as its release does not cover it: farther is held again', async () => {

@@ -7,6 +7,7 @@ import { sendContent } from '../../src/pay-file/content.store';
 import { Payment } from '../../src/pay-run/payment.entity';
 import { instructionHash, rowHash } from '../../src/pay-run/run-hash';
 import { readId } from '../../src/http/prefixed-id';
+import { amend } from '../../src/pay-run/amendment';
 import { eventually } from '../support/eventually';
 import { csv, Desk, fileOf, PayDesk, row, sample } from './pay-desk';
 
@@ -180,7 +181,7 @@ describe('a good pay file', () => {
 });
 
 describe('the same upload again', () => {
-  it('is answered as the first time and stores nothing', async () => {
+  it('is answered with its run and stores nothing', async () => {
     const first = await desk.upload(employer, sample('payroll-5.csv'));
     const again = await desk.upload(employer, sample('payroll-5.csv'), { fileName: 'another name.csv' });
     expect(again).toEqual({ answer: first.answer, replayed: true });
@@ -188,10 +189,42 @@ describe('the same upload again', () => {
     expect(await desk.audit(employer)).toHaveLength(1);
   });
 
-  it('is answered as the first time when the execution date has passed meanwhile', async () => {
+  it('is answered with its run when the execution date has passed meanwhile', async () => {
     const first = await desk.upload(employer, sample('payroll-5.csv'));
     const later = desk.intake({ now: new Date('2026-12-15T09:00:00Z') });
     expect((await desk.upload(employer, sample('payroll-5.csv'), {}, later)).answer).toEqual(first.answer);
+  });
+
+  it('is told the version that stands, by whose hash and total the run is approved', async () => {
+    const file = csv(row('E1', '10.00'), row('E2', '5.00'));
+    const first = (await desk.upload(employer, file)).answer;
+    const runId = readId('run', first.id);
+    const excludePaymentIds = [await desk.paymentIn(employer, runId, 3)];
+    await desk.inRun(employer, runId, (tx, run) =>
+      amend(tx, desk.personal, run, employer.personId, {
+        excludePaymentIds,
+        executionDate: '2026-11-26',
+        reason: 'she left',
+      }),
+    );
+    const again = (await desk.upload(employer, file)).answer;
+    const changed = { runVersion: 2, executionDate: '2026-11-26', payments: 1, total: '10.00' };
+    expect(again).toEqual({ ...first, ...changed, rootHash: again.rootHash });
+    const stands = 'SELECT root_hash FROM pay_run_version WHERE run_version = 2';
+    expect(await desk.query(employer, stands)).toEqual([{ root_hash: Buffer.from(again.rootHash, 'hex') }]);
+  });
+
+  it('is told that its run is approved, and what can be done where that is wrong', async () => {
+    const first = (await desk.upload(employer, sample('payroll-5.csv'))).answer;
+    expect(first.advice).toBeNull();
+    await desk.approve(employer, first.id);
+    const again = await desk.upload(employer, sample('payroll-5.csv'));
+    expect(again).toEqual({
+      answer: { ...first, status: 'APPROVED', advice: expect.stringContaining('amend or cancel it') },
+      replayed: true,
+    });
+    await desk.cancel(employer, first.id);
+    expect((await desk.upload(employer, sample('payroll-5.csv'))).replayed).toBe(false);
   });
 
   it('makes one run and equal answers when it comes five times at once', async () => {
@@ -246,7 +279,7 @@ describe('the same upload again', () => {
       expect(refused.message).toContain(`${supplement.id} already, as a supplement of ${first}.`);
     }
     const again = await upload({ supplementOf: first });
-    expect(again).toEqual({ answer: supplement, replayed: true });
+    expect(again).toMatchObject({ answer: { id: supplement.id, parentRunId: first }, replayed: true });
     await desk.cancel(employer, supplement.id);
     expect((await upload({})).replayed).toBe(false);
   });

@@ -125,11 +125,11 @@ describe('a pay file with a defect', () => {
 
 describe('the header of a pay file', () => {
   it('is told all its faults together', async () => {
-    const file = Buffer.from('name,name,Iban,net,\n1,2,3,4,5\n');
+    const file = Buffer.from('name,name,,Iban,net,\n1,2,3,4,5,6\n');
     expect(faultsOf(await desk.refusal(employer, file))).toEqual([
       [1, 'name', 'COLUMN_TWICE'],
-      [1, 'net', 'COLUMN_UNKNOWN'],
       [1, '', 'COLUMN_UNKNOWN'],
+      [1, 'net', 'COLUMN_UNKNOWN'],
       [1, 'employee_id', 'COLUMN_MISSING'],
       [1, 'amount', 'COLUMN_MISSING'],
       [1, 'currency', 'COLUMN_MISSING'],
