@@ -50,7 +50,7 @@ export class KillSwitch {
       await tx.query(
         // Not finer than the audit's clock, by which the two are put in order.
         `UPDATE employer SET stopped_reason = $2,
-           stopped_at = CASE WHEN $3 THEN stopped_at ELSE date_trunc('milliseconds', clock_timestamp()) END
+           stopped_at = least(CASE WHEN $3 THEN stopped_at END, date_trunc('milliseconds', clock_timestamp()))
          WHERE id = $1`,
         [employerId, reasonOf([...stops, { reason }]), stops.length > 0],
       );
@@ -74,7 +74,9 @@ export class KillSwitch {
       const open = await openBreaches(tx);
       if (stops.length === 0 || open.length > 0) throw attentionDecides({ attentionIds: open });
       if (stops.some((stop) => stop.personId === personId)) {
-        throw new Problem(409, 'SECOND_PERSON_REQUIRED', 'Who stopped the employer may not resume it.');
+        const detail =
+          'Who stopped the employer may not resume it: another operator or approver does, or somebody to whom an administrator gives that role.';
+        throw new Problem(409, 'SECOND_PERSON_REQUIRED', detail, { standing: shown(stops) });
       }
       assertAllKnown(stops, takesBack);
       await tx.manager.update(Employer, { id: employerId }, { stoppedAt: null, stoppedReason: null });
@@ -107,7 +109,7 @@ export class KillSwitch {
       await tx.query(
         `UPDATE service_switch
          SET submits_off = true, reason = $1, stopped_by = $2,
-           changed_at = CASE WHEN $3 THEN changed_at ELSE date_trunc('milliseconds', clock_timestamp()) END`,
+           changed_at = least(CASE WHEN $3 THEN changed_at END, date_trunc('milliseconds', clock_timestamp()))`,
         [reasonOf([...stops, { reason }]), personId, stops.length > 0],
       );
       await append(tx, { personId, action: STOPPED.service, subject: SERVICE, detail: { reason } });
@@ -184,12 +186,15 @@ function reasonOf(stops: readonly Pick<PersonsStop, 'reason'>[]): string {
 function assertAllKnown(stops: readonly PersonsStop[], takesBack: number): void {
   if (stops.length === takesBack) return;
   const detail = `Not ${takesBack} but ${stops.length} stops of persons stand, each with its own reason: look into all of them, then resume with "takesBack": ${stops.length}.`;
-  const standing = stops.map(({ personId, reason, at }) => ({
+  throw new Problem(409, 'OTHER_STOPS_STAND', detail, { standing: shown(stops) });
+}
+
+function shown(stops: readonly PersonsStop[]): object[] {
+  return stops.map(({ personId, reason, at }) => ({
     personId: showId('per', personId),
     reason,
     at: at.toISOString(),
   }));
-  throw new Problem(409, 'OTHER_STOPS_STAND', detail, { standing });
 }
 
 async function readSwitch(tx: Transaction, lock: 'FOR UPDATE' | '' = ''): Promise<ServiceSwitch> {

@@ -49,7 +49,7 @@ const listedRelease = z.object({
   status: z
     .enum(['UNUSED', 'USED', 'WITHDRAWN', 'LAPSED'])
     .describe(
-      'UNUSED: the next file may use it, and it may be withdrawn. USED: a payment has its place, or ended unpaid in it. LAPSED: it was made with a row that was left out or cancelled since, and allows nothing.',
+      'UNUSED: nobody was paid by it or can be, so it may be withdrawn; the next file uses it unless a row by it was left out. USED: a payment has its place, or ended unpaid in it. LAPSED: it was made with a row that was left out or cancelled since, and allows nothing.',
     ),
   usedBy: z
     .object({ paymentId: z.string(), payRunId: z.string() })

@@ -64,7 +64,7 @@ async function assertReleasable(tx: EmployerTransaction, request: ReleaseRequest
   }
   if (found.unused) {
     const message =
-      'The employee has a release that no live payment has used: a file that its releaser does not upload uses it. If it was a mistake, withdraw it.';
+      'The employee has a release that no live payment has used: a file that its releaser does not upload uses it, unless a row by it was left out. If it was a mistake, or such a row was, withdraw it.';
     throw new DomainError('RELEASE_UNUSED', message);
   }
 }

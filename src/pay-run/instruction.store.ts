@@ -2,6 +2,7 @@ import { findById, readById, updateById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { newId } from '../database/new-id';
+import type { IsoDate } from '../domain/calendar';
 import { DomainError } from '../domain/errors';
 import {
   assertInstructionMove,
@@ -14,7 +15,7 @@ import { keepDifferences } from './difference';
 import { Actor, appendHistory } from './history';
 import { Instruction, PlannedInstruction } from './instruction.entity';
 import { closeOpenAdds } from './open-adds';
-import { PayRun } from './pay-run.entity';
+import { PayRun, PayRunVersion } from './pay-run.entity';
 import { movePaymentSet } from './payment.store';
 
 /** An instruction with what surrounds it, read in one transaction. */
@@ -38,6 +39,18 @@ export async function instructionOfRun(
   ]);
   const account = await readById(tx, EmployerAccount, run.accountId);
   return { instruction, run, planned, account };
+}
+
+/** The date that an instruction `i` bears at the bank: of the version of its run that it was planned of, whatever came after. */
+export const ITS_DATE = `(SELECT v.execution_date FROM planned_instruction l
+  JOIN pay_run_version v ON v.employer_id = l.employer_id AND v.pay_run_id = l.pay_run_id AND v.run_version = l.run_version
+  WHERE l.employer_id = i.employer_id AND l.id = i.planned_instruction_id)`;
+
+/** The same, of what was planned. */
+export async function dateOf(tx: EmployerTransaction, planned: PlannedInstruction): Promise<IsoDate> {
+  const { payRunId, runVersion } = planned;
+  const version = { employerId: tx.employerId, payRunId, runVersion };
+  return (await tx.manager.findOneByOrFail(PayRunVersion, version)).executionDate;
 }
 
 /** Reads an instruction and locks it to the end of the transaction. @throws DomainError INSTRUCTION_NOT_FOUND */

@@ -25,6 +25,7 @@ import { lastMovedAt } from '../pay-run/history';
 import type { EmployerAccount } from '../employer/employer.entity';
 import { isOfAnotherUnit } from '../employer/readiness';
 import { Instruction } from '../pay-run/instruction.entity';
+import { dateOf } from '../pay-run/instruction.store';
 import { raiseNotFollowed } from '../pay-run/waits-for-account';
 import { accessRefused, hiddenFromUs } from '../pay-run/refused-access';
 import { BalanceLook } from './balance-look';
@@ -349,7 +350,7 @@ export class FollowService {
    * may be days old, and move yet: while an open CONTRADICTION says so, it is read by these delays too.
    */
   private async nextReadMs(tx: EmployerTransaction, followed: Followed, begunMs: number): Promise<WakeIn> {
-    const { instruction, run } = followed;
+    const { instruction, planned } = followed;
     const now = this.clock.now().getTime();
     const { WATCH_DAYS } = this.config;
     const watched = hasEnded(instruction);
@@ -359,7 +360,7 @@ export class FollowService {
       : (instruction.submittedAt ?? instruction.createdAt);
     const ageMs = Math.max(0, now - since.getTime());
     // The bank may still execute on its date what was given up, or declared not executed, before it.
-    const dueMs = instruction.status === 'CLOSED' ? 0 : Date.parse(run.executionDate);
+    const dueMs = instruction.status === 'CLOSED' ? 0 : Date.parse(await dateOf(tx, planned));
     const watchedFrom = new Date(Math.max(since.getTime(), dueMs));
     const isOver = watched && now - watchedFrom.getTime() > WATCH_DAYS * DAY_MS;
     if (isOver && !(await mayCompareYet(tx, followed, watchedFrom, new Date(now), WATCH_DAYS)))

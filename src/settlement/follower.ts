@@ -17,6 +17,7 @@ import { PersonalData } from '../database/personal-data';
 import { isEnd } from '../domain/bank-status';
 import { endOf } from '../domain/pay-run';
 import { isPaymentFinal } from '../domain/payment';
+import { latestDate } from '../domain/shown-date';
 import { type InstructionAtBank, knownTo, type ShownBy } from '../employer/instruction-at-bank';
 import { clear } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
@@ -292,8 +293,12 @@ export class Follower {
     const { seen, cameBack, shown, gone, isSecond, isDateUnread, begunAt, at } = read;
     const instruction = await this.recordStatus(tx, claim, followed, shown);
     const before = await followedPayments(tx, this.personal, instruction);
+    const { executionDate: approved } = followed.run;
     const late = this.lateness.of(followed.run, instruction, shown?.executionDate, at);
-    const isDayOver = late.shouldHaveMoved && (!isDateUnread || late.overdue);
+    const latest = isDateUnread
+      ? this.lateness.of(followed.run, instruction, latestDate(approved), at)
+      : late;
+    const isDayOver = latest.shouldHaveMoved;
     const isDone = isDayOver || this.hasEndedBut(instruction, before, seen);
     // After what is stored was read: how long ago that was is then not taken for more than it is.
     const maxAgeMs = this.config.BANK_LAG_BOUND_MS + (performance.now() - begunAt);

@@ -22,7 +22,7 @@ import { applyAmendment, liveInstructions } from '../pay-run/amendment';
 import { standingApprovals } from '../pay-run/approval';
 import { clear, clearBuilding } from '../pay-run/attention.store';
 import { finishCancelling, forgetUpload } from '../pay-run/cancellation';
-import { everyInstructionIs, planTheRest } from '../pay-run/instruction.store';
+import { everyInstructionIs, ITS_DATE, planTheRest } from '../pay-run/instruction.store';
 import { backToReady, lapseRun } from '../pay-run/lapse';
 import { closeMadeAgain } from '../pay-run/made-again';
 import { PayRun } from '../pay-run/pay-run.entity';
@@ -219,9 +219,9 @@ async function awaitsRestore(
  */
 async function wakeAbandoned(tx: EmployerTransaction, watchDays: number): Promise<void> {
   const abandoned = await tx.query<{ id: string }>(
-    `SELECT i.id FROM instruction i JOIN pay_run r ON r.employer_id = i.employer_id AND r.id = i.pay_run_id
+    `SELECT i.id FROM instruction i
      WHERE i.employer_id = $1 AND i.status = 'ABANDONED' AND i.bank_instruction_id IS NOT NULL
-       AND greatest(i.created_at, r.execution_date) > clock_timestamp() - make_interval(days => $2)`,
+       AND greatest(i.created_at, ${ITS_DATE}) > clock_timestamp() - make_interval(days => $2)`,
     [tx.employerId, watchDays],
   );
   const ids = abandoned.map(({ id }) => id);

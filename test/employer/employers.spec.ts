@@ -255,7 +255,11 @@ describe('the kill switch of an employer', () => {
     expect(again.body.stopped).toEqual(stopped.body.stopped);
     expect(await company.as('operator', 'POST', '/resume', { reason: 'all clear' })).toMatchObject({
       status: 409,
-      body: { code: 'SECOND_PERSON_REQUIRED' },
+      body: {
+        code: 'SECOND_PERSON_REQUIRED',
+        detail: expect.stringContaining('another operator or approver'),
+        standing: [{ personId: person(company.people.operator.personId), reason: 'strange payees' }],
+      },
     });
     expect((await company.as('finance', 'POST', '/resume', { reason: 'all clear' })).status).toBe(403);
     const resumed = await company.as('approver', 'POST', '/resume', { reason: 'all clear' });
@@ -319,6 +323,21 @@ describe('the kill switch of an employer', () => {
       ['employer.stopped', finance.personId, 'wrong file approved'],
       ['employer.resumed', company.people.approver.personId, 'both looked into'],
     ]);
+  });
+
+  it('keeps the stop of each person also where the clock of the database was set back between them', async () => {
+    const other = await desk.employer('Rowan SE');
+    await other.as('operator', 'POST', '/stop', { reason: 'bank looks odd' });
+    await execute(
+      desk.store.superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE employer SET stopped_at = stopped_at + interval '1 hour' WHERE name = 'Rowan SE';
+       UPDATE audit_entry SET at = at + interval '1 hour'
+         WHERE chain_id = (SELECT id FROM employer WHERE name = 'Rowan SE')`,
+    );
+    await other.as('approver', 'POST', '/stop', { reason: 'wrong file approved' });
+    const own = await other.as('approver', 'POST', '/resume', { reason: 'mine is over', takesBack: 2 });
+    expect(own.body).toMatchObject({ code: 'SECOND_PERSON_REQUIRED', standing: [{}, {}] });
   });
 
   it('is not turned back by a repetition once it is thrown again, where the answer was lost', async () => {

@@ -395,7 +395,8 @@ describe.each([
        WHERE id = '${ours.instruction[1]}';
        UPDATE state_change SET at = now() - interval '31 days';
        UPDATE instruction SET created_at = now() - interval '31 days';
-       UPDATE pay_run SET execution_date = ${executionDate};
+       UPDATE pay_run SET execution_date = current_date - 32;
+       UPDATE pay_run_version SET execution_date = ${executionDate};
        DELETE FROM lease;
        INSERT INTO lease (subject_id, employer_id, kind, wake_at) VALUES ('${ours.instruction[1]}', '${ours.employer}', 'FOLLOW', now())`,
     );

@@ -223,7 +223,7 @@ describe('after a restore', () => {
         office.server.superuserUrl,
         `UPDATE instruction SET created_at = now() - interval '40 days' WHERE id = '${ours.abandoned}';
          SET session_replication_role = replica; UPDATE restore_check SET passed_at = NULL;
-         UPDATE pay_run SET execution_date = current_date - ${dueDays}`,
+         UPDATE pay_run_version SET execution_date = current_date - ${dueDays}`,
       );
       await reconcile(watchDays);
       expect(
