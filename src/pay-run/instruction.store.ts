@@ -1,4 +1,5 @@
 import { findById, readById, updateById } from '../database/by-id';
+import { byKey } from '../database/by-key';
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { newId } from '../database/new-id';
@@ -11,6 +12,7 @@ import {
   isInstructionLive,
 } from '../domain/instruction';
 import { EmployerAccount } from '../employer/employer.entity';
+import { MAX_DAYS_AHEAD } from '../employer/pay-limits';
 import { keepDifferences } from './difference';
 import { Actor, appendHistory } from './history';
 import { Instruction, PlannedInstruction } from './instruction.entity';
@@ -41,12 +43,18 @@ export async function instructionOfRun(
   return { instruction, run, planned, account };
 }
 
-/** The date that an instruction `i` bears at the bank: of the version of its run that it was planned of, whatever came after. */
-export const ITS_DATE = `(SELECT v.execution_date FROM planned_instruction l
-  JOIN pay_run_version v ON v.employer_id = l.employer_id AND v.pay_run_id = l.pay_run_id AND v.run_version = l.run_version
-  WHERE l.employer_id = i.employer_id AND l.id = i.planned_instruction_id)`;
+/**
+ * Whether an instruction `i` of the employer in $1 was made, or bears a date at the bank, within the days in $2 or later: the
+ * date of the version of its run that it was planned of, whatever came after.
+ */
+export const IS_RECENT = `i.created_at > clock_timestamp() - make_interval(days => $2 + ${MAX_DAYS_AHEAD})
+  AND (i.created_at > clock_timestamp() - make_interval(days => $2) OR (
+    SELECT v.execution_date FROM ${byKey('planned_instruction', 'i.planned_instruction_id')} l, LATERAL (
+      SELECT execution_date FROM pay_run_version
+      WHERE employer_id = $1 AND pay_run_id = l.pay_run_id AND run_version = l.run_version LIMIT 1) v
+    ) > clock_timestamp() - make_interval(days => $2))`;
 
-/** The same, of what was planned. */
+/** The date that what was planned bears at the bank. */
 export async function dateOf(tx: EmployerTransaction, planned: PlannedInstruction): Promise<IsoDate> {
   const { payRunId, runVersion } = planned;
   const version = { employerId: tx.employerId, payRunId, runVersion };

@@ -12,7 +12,7 @@ import { OTHER_UNIT } from '../employer/readiness';
 import { clear, raise } from '../pay-run/attention.store';
 import { tellOfPaidAlready } from '../pay-run/paid-already';
 import { awaitTurnOfOpenRuns, RESTORED_UNCLEAR } from '../pay-run/stop';
-import { instructionOfRun, ITS_DATE } from '../pay-run/instruction.store';
+import { instructionOfRun, IS_RECENT } from '../pay-run/instruction.store';
 import { InstructionReader } from './read-back';
 import { Forgotten, RestoreAdoption } from './restore-adoption';
 import { Finding, happenedAfter, type HeldByRestore, isKept, isWhole } from './restore-words';
@@ -359,8 +359,7 @@ async function wakeFollowed(tx: EmployerTransaction, watchDays: number): Promise
   const rows = await tx.query<{ id: string; status: string }>(
     `SELECT i.id, i.status FROM instruction i
      WHERE i.employer_id = $1 AND (i.status IN ('SUBMITTED', 'SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMIT_REFUSED')
-       OR i.status IN ('ABANDONED', 'RELEASED', 'VOID')
-         AND greatest(i.created_at, ${ITS_DATE}) > clock_timestamp() - make_interval(days => $2))`,
+       OR i.status IN ('ABANDONED', 'RELEASED', 'VOID') AND ${IS_RECENT})`,
     [tx.employerId, watchDays],
   );
   const inDoubt = rows.filter(({ status }) => status.startsWith('SUBMIT_'));

@@ -22,7 +22,7 @@ import { applyAmendment, liveInstructions } from '../pay-run/amendment';
 import { standingApprovals } from '../pay-run/approval';
 import { clear, clearBuilding } from '../pay-run/attention.store';
 import { finishCancelling, forgetUpload } from '../pay-run/cancellation';
-import { everyInstructionIs, ITS_DATE, planTheRest } from '../pay-run/instruction.store';
+import { everyInstructionIs, IS_RECENT, planTheRest } from '../pay-run/instruction.store';
 import { backToReady, lapseRun } from '../pay-run/lapse';
 import { closeMadeAgain } from '../pay-run/made-again';
 import { PayRun } from '../pay-run/pay-run.entity';
@@ -221,7 +221,7 @@ async function wakeAbandoned(tx: EmployerTransaction, watchDays: number): Promis
   const abandoned = await tx.query<{ id: string }>(
     `SELECT i.id FROM instruction i
      WHERE i.employer_id = $1 AND i.status = 'ABANDONED' AND i.bank_instruction_id IS NOT NULL
-       AND greatest(i.created_at, ${ITS_DATE}) > clock_timestamp() - make_interval(days => $2)`,
+       AND ${IS_RECENT}`,
     [tx.employerId, watchDays],
   );
   const ids = abandoned.map(({ id }) => id);
