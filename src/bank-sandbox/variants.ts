@@ -63,8 +63,8 @@ export interface Variants {
   addsOfOne: 'side-by-side' | 'in-turn';
   /** An add to an instruction answers 404 for so long after it was initiated, on the bank's clock. */
   addableAfterMs: number;
-  /** The reads the document names only as links: allowed, or answered with 403. */
-  linkReads: 'allowed' | 'refused';
+  /** The reads the document names only as links: allowed, or answered with 403, or with 401 as an unknown token is. */
+  linkReads: 'allowed' | 'refused' | 'unauthorised';
   /** Whether lists show payments from their add on, or only once their instruction was submitted. */
   listsShow: 'added' | 'submitted';
   /** What records in lists leave out. */
@@ -283,7 +283,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   addAfterSubmit: choice('refused', 'accepted'),
   addsOfOne: choice('side-by-side', 'in-turn'),
   addableAfterMs: whole(0, MANY),
-  linkReads: choice('allowed', 'refused'),
+  linkReads: choice('allowed', 'refused', 'unauthorised'),
   listsShow: choice('added', 'submitted'),
   omitFromLists: listOf('parties', 'messageId', 'customerInstructionId'),
   paymentIds: choice('one-sequence', 'two-sequences'),

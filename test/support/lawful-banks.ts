@@ -145,7 +145,7 @@ export function settingsFor(url: string, variants: Partial<Variants>): Settings 
       : { BANK_ACCESS_TOKEN: DEFAULT_TOKEN }),
     BANK_AMOUNT_UNIT: amountUnit,
     // Without links each look is one at everything the bank holds.
-    ...(linkReads === 'refused' && { FOLLOW_DELAYS_MS: '400' }),
+    ...(linkReads !== 'allowed' && { FOLLOW_DELAYS_MS: '400' }),
     BANK_WEBHOOK_FORM: signs === 'sent-bytes' ? 'raw' : 'reserialised',
     BANK_LAG_BOUND_MS: String(listingLagMs === 0 ? 0 : listingLagMs + 50),
   };

@@ -23,8 +23,12 @@ function readRoutes(context: BankRoutes): Route[] {
   const answered =
     (answer: (id: number, seenAtMs: number, request: BankRequest) => Answer) =>
     (request: BankRequest): Answer => {
-      if (variants.linkReads === 'refused')
-        throw new Refusal(403, 'NOT_AVAILABLE', 'this read is not available to distributors');
+      if (variants.linkReads !== 'allowed')
+        throw new Refusal(
+          variants.linkReads === 'refused' ? 403 : 401,
+          'NOT_AVAILABLE',
+          'this read is not available to distributors',
+        );
       return answer(wholeNumberParam(request.params[0]), asOfMs(context), request);
     };
   const read = (record: (id: number, seenAtMs: number) => unknown) =>
