@@ -52,6 +52,16 @@ const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOpti
       { BANK_LAG_BOUND_MS: '400' },
     ],
     ['refuses every read that is only a link', { linkReads: 'refused' }],
+    ['answers every read that is only a link with 401', { linkReads: 'unauthorised' }],
+    [
+      'answers so, and shows the past by 300 ms',
+      { linkReads: 'unauthorised', listingLagMs: 300 },
+      { BANK_LAG_BOUND_MS: '400' },
+    ],
+    [
+      'answers so, lets its tokens end, and leaves parties and message ids out of lists',
+      { linkReads: 'unauthorised', omitFromLists: ['parties', 'messageId'], tokenLifetimeS: 60 },
+    ],
     ['lists no payment before its submit', { listsShow: 'submitted' }],
     [
       'lists no payment before its submit, a list of nothing with 404, and neither once that was made',
@@ -361,6 +371,24 @@ describe('a bank that executes one add twice', () => {
       expect(payees.map(({ count }) => count)).toEqual([1, 1, 1, 1]);
     },
   );
+});
+
+describe('a bank that lists its own fee in an instruction before the submit', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  it('pays everybody once, and is asked about the fee', async () => {
+    payroll = await Payroll.start({
+      sandbox: { variants: { linkReads: 'allowed', optionalFields: 'sent' }, stepMs: 10 },
+    });
+    for (const operation of ['listInstructionPaymentTransactions', 'listPaymentTransactions'])
+      await payroll.fault({ operation, kind: 'list-wrong', what: 'fee', every: 1 });
+    const id = await payroll.paid(payFile(payRows(3)));
+    await payroll.until(id, ['SETTLED'], 8_000);
+    expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1, 1]);
+    expect((await payroll.run(id)).instructions).toHaveLength(1);
+    expect((await payroll.attention()).map(({ kind }) => kind)).toEqual(['ENTRY_OF_THE_BANK']);
+  });
 });
 
 describe('a bank that takes an add after the submit, and pays it', () => {
