@@ -37,10 +37,10 @@ export interface Variants {
    */
   unshownParams: 'read' | 'refused';
   /**
-   * Which `fromDate` the list of payment transactions takes: any, one up to a week ago on the bank's clock, or none;
-   * else 400.
+   * Which `fromDate` the list of payment transactions takes: any, one up to a week ago on the bank's clock, or none,
+   * else 400; or any, and shows nothing then that has not settled.
    */
-  fromDates: 'every' | 'of-a-week' | 'none';
+  fromDates: 'every' | 'of-a-week' | 'none' | 'of-settlement';
   /** Whether the payments of one instruction come in pages, or all of them in every answer. */
   instructionList: 'paged' | 'whole';
   /** A page of a list that holds nothing: an envelope, or one that leaves out `items`, or 404, or 204 without a body. */
@@ -274,7 +274,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   largePages: choice('capped', 'refused'),
   ignorePageParams: flag,
   unshownParams: choice('read', 'refused'),
-  fromDates: choice('every', 'of-a-week', 'none'),
+  fromDates: choice('every', 'of-a-week', 'none', 'of-settlement'),
   instructionList: choice('paged', 'whole'),
   emptyLists: choice('envelope', 'without-items', '404', '204'),
   listingLagMs: whole(0, MANY),

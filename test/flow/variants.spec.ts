@@ -86,6 +86,14 @@ const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOpti
       { fromDates: 'none', linkReads: 'refused' },
     ],
     [
+      'lists from a date on only what has settled since, and links nothing',
+      { fromDates: 'of-settlement', linkReads: 'refused' },
+    ],
+    [
+      'lists so, and a list of nothing with 404',
+      { fromDates: 'of-settlement', linkReads: 'refused', emptyLists: '404' },
+    ],
+    [
       'executes a second submit and accepts an add after one',
       { secondSubmit: 'executed', addAfterSubmit: 'accepted' },
     ],

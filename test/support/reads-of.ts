@@ -16,10 +16,11 @@ export function readsOf(
   gateway: Partial<Record<keyof BankGateway, unknown>>,
   faults = faultsOf(),
   rememberLacking: BankLists['rememberLacking'] = () => Promise.resolve(),
+  clock = new Clock(),
 ): BankReads {
   const bank = gateway as unknown as BankGateway;
   const remember = () => Promise.resolve();
   const lists = { remember, rememberLacking } as unknown as BankLists;
-  const shown = new PaymentLists(bank, lists, new Clock(), faults);
+  const shown = new PaymentLists(bank, lists, clock, faults);
   return new BankReads(bank, new PaymentsAlone(bank, faults), shown, faults);
 }
