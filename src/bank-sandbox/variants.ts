@@ -43,6 +43,8 @@ export interface Variants {
   fromDates: 'every' | 'of-a-week' | 'none' | 'of-settlement';
   /** Whether the payments of one instruction come in pages, or all of them in every answer. */
   instructionList: 'paged' | 'whole';
+  /** Whether the records of the list of one instruction are as those of others, or leave out their status. */
+  instructionRecords: 'whole' | 'without-status';
   /** A page of a list that holds nothing: an envelope, or one that leaves out `items`, or 404, or 204 without a body. */
   emptyLists: 'envelope' | 'without-items' | '404' | '204';
   /**
@@ -187,6 +189,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   unshownParams: 'read',
   fromDates: 'every',
   instructionList: 'paged',
+  instructionRecords: 'whole',
   emptyLists: 'envelope',
   listingLagMs: 0,
   reserves: 'at-debit',
@@ -276,6 +279,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   unshownParams: choice('read', 'refused'),
   fromDates: choice('every', 'of-a-week', 'none', 'of-settlement'),
   instructionList: choice('paged', 'whole'),
+  instructionRecords: choice('whole', 'without-status'),
   emptyLists: choice('envelope', 'without-items', '404', '204'),
   listingLagMs: whole(0, MANY),
   reserves: choice('at-debit', 'at-add'),

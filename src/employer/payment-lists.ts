@@ -94,6 +94,23 @@ export class PaymentLists {
     return ours;
   }
 
+  /**
+   * The ids of the payments that the list of the instruction itself shows, where it shows some and none of them so that the
+   * rest can be read: it may have records of its own kind. Else undefined. @param count as of `own` @throws BankClientError
+   */
+  async unreadableOwn(
+    { bankInstructionId, bankIds }: InstructionAtBank,
+    count: Count,
+  ): Promise<string[] | undefined> {
+    const isAll = async (seen: number) => isAllOf(seen, await count(), bankIds.length);
+    const ids: string[] = [];
+    for await (const { marks, isReadable } of this.gateway.listInstructionMarks(bankInstructionId, isAll)) {
+      if (isReadable || marks.bankPaymentId === undefined) return undefined;
+      ids.push(marks.bankPaymentId);
+    }
+    return ids.length > 0 ? ids : undefined;
+  }
+
   private async fromGeneralList(instruction: InstructionAtBank, isOnly: boolean): Promise<BankPayment[]> {
     const from = new Date(instruction.createdAt.getTime() - CLOCK_MARGIN_MS);
     const { found, sizes } = await this.fromOrWhole(instruction, from, isOnly);

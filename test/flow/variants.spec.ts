@@ -33,6 +33,10 @@ const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOpti
       { instructionList: 'whole' },
     ],
     ['refuses every parameter of a list that the document does not show', { unshownParams: 'refused' }],
+    [
+      'lists the payments of an instruction without their statuses, and all there are as documented',
+      { instructionRecords: 'without-status', linkReads: 'allowed', omitFromLists: [] },
+    ],
     ['answers a list of nothing with 404', { emptyLists: '404' }],
     [
       'answers a list of nothing with 404, counts pages from 0, in pages of 5, and links nothing',

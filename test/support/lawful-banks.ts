@@ -23,6 +23,7 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   unshownParams: ['read', 'refused'],
   fromDates: ['every', 'of-a-week', 'none'],
   instructionList: ['paged', 'whole'],
+  instructionRecords: ['whole'],
   emptyLists: ['envelope', 'without-items', '404', '204'],
   listingLagMs: [0, 100],
   reserves: ['at-debit'],

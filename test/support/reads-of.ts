@@ -5,6 +5,7 @@ import { BankReads } from '../../src/employer/bank-reads';
 import { FaultsInARow } from '../../src/employer/faults-in-a-row';
 import { PaymentLists } from '../../src/employer/payment-lists';
 import { PaymentsAlone } from '../../src/employer/payments-alone';
+import { emptyList } from './empty-list';
 
 /** Faults of reads, of which a few in a row are for good at once unless a test moves the clock. */
 export function faultsOf(clock = new Clock(), patienceMs = 0): FaultsInARow {
@@ -18,6 +19,7 @@ export function readsOf(
   rememberLacking: BankLists['rememberLacking'] = () => Promise.resolve(),
   clock = new Clock(),
 ): BankReads {
+  if (!('listInstructionMarks' in gateway)) gateway.listInstructionMarks = emptyList;
   const bank = gateway as unknown as BankGateway;
   const remember = () => Promise.resolve();
   const lists = { remember, rememberLacking } as unknown as BankLists;
