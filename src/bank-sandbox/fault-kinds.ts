@@ -71,7 +71,7 @@ export const FAULT_MEANINGS: Readonly<Record<FaultBefore | FaultAfter | FaultOfL
     'executed; `field` of the answer differs: `amount` (as without it), `currency`, `iban`, `messageId`, `name` or `id`',
   doubled: 'executed twice, answered once; the second time `delayMs` later where that is given',
   'list-wrong':
-    'the middle record of the page is, by `what`, `missing` (as without it), there `twice`, followed by a `foreign` one of nobody, or `changed` in `field`',
+    "the middle record of the page is, by `what`, `missing` (as without it), there `twice`, followed by a `foreign` one of nobody, or by a `fee` of the bank's own, or `changed` in `field`",
   'list-moving':
     'the page starts `by` records later (1): one is skipped; earlier with a negative `by`: one is repeated',
 };

@@ -46,7 +46,7 @@ export const faultScript = z
     /** What a corrupted echo or a changed record of a list gets wrong; a record without it stays as it is. */
     field: z.enum(CORRUPTIBLE_FIELDS).optional(),
     /** What a wrong list does to the middle record of the page. */
-    what: z.enum(['missing', 'foreign', 'changed', 'twice']).optional(),
+    what: z.enum(['missing', 'foreign', 'fee', 'changed', 'twice']).optional(),
     /** By how many records the window of a moving list is shifted; below 0 towards the beginning. */
     by: z
       .int()

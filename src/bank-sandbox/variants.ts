@@ -37,12 +37,14 @@ export interface Variants {
    */
   unshownParams: 'read' | 'refused';
   /**
-   * Which `fromDate` the list of payment transactions takes: any, one up to a week ago on the bank's clock, or none;
-   * else 400.
+   * Which `fromDate` the list of payment transactions takes: any, one up to a week ago on the bank's clock, or none,
+   * else 400; or any, and shows nothing then that has not settled.
    */
-  fromDates: 'every' | 'of-a-week' | 'none';
+  fromDates: 'every' | 'of-a-week' | 'none' | 'of-settlement';
   /** Whether the payments of one instruction come in pages, or all of them in every answer. */
   instructionList: 'paged' | 'whole';
+  /** Whether the records of the list of one instruction are as those of others, or leave out their status. */
+  instructionRecords: 'whole' | 'without-status';
   /** A page of a list that holds nothing: an envelope, or one that leaves out `items`, or 404, or 204 without a body. */
   emptyLists: 'envelope' | 'without-items' | '404' | '204';
   /**
@@ -63,8 +65,8 @@ export interface Variants {
   addsOfOne: 'side-by-side' | 'in-turn';
   /** An add to an instruction answers 404 for so long after it was initiated, on the bank's clock. */
   addableAfterMs: number;
-  /** The reads the document names only as links: allowed, or answered with 403. */
-  linkReads: 'allowed' | 'refused';
+  /** The reads the document names only as links: allowed, or answered with 403, or with 401 as an unknown token is. */
+  linkReads: 'allowed' | 'refused' | 'unauthorised';
   /** Whether lists show payments from their add on, or only once their instruction was submitted. */
   listsShow: 'added' | 'submitted';
   /** What records in lists leave out. */
@@ -187,6 +189,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   unshownParams: 'read',
   fromDates: 'every',
   instructionList: 'paged',
+  instructionRecords: 'whole',
   emptyLists: 'envelope',
   listingLagMs: 0,
   reserves: 'at-debit',
@@ -274,8 +277,9 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   largePages: choice('capped', 'refused'),
   ignorePageParams: flag,
   unshownParams: choice('read', 'refused'),
-  fromDates: choice('every', 'of-a-week', 'none'),
+  fromDates: choice('every', 'of-a-week', 'none', 'of-settlement'),
   instructionList: choice('paged', 'whole'),
+  instructionRecords: choice('whole', 'without-status'),
   emptyLists: choice('envelope', 'without-items', '404', '204'),
   listingLagMs: whole(0, MANY),
   reserves: choice('at-debit', 'at-add'),
@@ -283,7 +287,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   addAfterSubmit: choice('refused', 'accepted'),
   addsOfOne: choice('side-by-side', 'in-turn'),
   addableAfterMs: whole(0, MANY),
-  linkReads: choice('allowed', 'refused'),
+  linkReads: choice('allowed', 'refused', 'unauthorised'),
   listsShow: choice('added', 'submitted'),
   omitFromLists: listOf('parties', 'messageId', 'customerInstructionId'),
   paymentIds: choice('one-sequence', 'two-sequences'),

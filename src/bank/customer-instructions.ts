@@ -8,6 +8,8 @@ import { paymentOfInstruction, samePayment, sameRecord } from './same-record';
 import {
   customerInstruction,
   type CustomerInstruction,
+  type ListedPayment,
+  pageOfPayments,
   paymentTransaction,
   type PaymentTransaction,
   paymentTransactionList,
@@ -108,6 +110,20 @@ export class CustomerInstructions {
     const path = PATHS.instructionPaymentTransactions(segment(instructionId));
     const list = listAt(this.session, path, paymentTransactionList);
     return eachItem({ ...list, idOf: idOfPayment, habits: this.habits, onEnd, isAll });
+  }
+
+  /** As `listPaymentTransactions`, those too that do not follow the interface. */
+  listedPaymentTransactions(
+    instructionId: string,
+    isAll?: (seen: number) => Promise<boolean>,
+  ): AsyncIterable<ListedPayment> {
+    const path = PATHS.instructionPaymentTransactions(segment(instructionId));
+    const list = listAt(
+      this.session,
+      path,
+      pageOfPayments(() => true, true),
+    );
+    return eachItem({ ...list, idOf: ({ id }) => id, habits: this.habits, isAll });
   }
 
   /** Changes an instruction before its submission. Body and scope not shown (Paths exposed only as links). */

@@ -142,6 +142,15 @@ export class BankGateway {
     for await (const record of records) yield paymentOf(record, this.client.amounts);
   }
 
+  /** Of each payment that the list of an instruction shows its marks, and whether the rest of it can be read. */
+  async *listInstructionMarks(
+    bankInstructionId: string,
+    isAll?: (seen: number) => Promise<boolean>,
+  ): AsyncGenerator<{ marks: PaymentMarks; isReadable: boolean }, void, undefined> {
+    const records = this.client.customerInstructions.listedPaymentTransactions(bankInstructionId, isAll);
+    for await (const { marks, payment } of records) yield { marks, isReadable: payment !== undefined };
+  }
+
   /**
    * The general listing: everybody's payments that match and are wanted by their marks. What is not wanted is passed
    * over however odd it is, and so is what is wanted where there is an `onUnreadable`, which is told.

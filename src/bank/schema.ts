@@ -42,10 +42,11 @@ const totalAmount = z
   .transform((one) => (Array.isArray(one) ? one[0] : one));
 
 export const status = z.looseObject({ value: z.string().min(1), label: text });
-/** One that may be absent. */
-const maybeStatus = z.looseObject({ value: z.string(), label: text }).nullish();
+/** One that may be absent; a bank may write that as one without a value. */
+const maybeStatus = z.looseObject({ value: text, label: text }).nullish();
 export const link = z.looseObject({ rel: z.string(), href: z.string() });
-const links = z.array(link).nullish();
+/** Nothing rests on them. */
+const links = z.array(link).nullish().catch(undefined);
 const historyEntry = z.looseObject({
   status,
   groupStatus: maybeStatus,

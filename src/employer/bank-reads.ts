@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import {
+  answerOf,
   BankClientError,
   ContractDrift,
   isBankError,
@@ -183,8 +184,12 @@ export class BankReads {
       } catch (error) {
         const isPassing = mayPass(asked, error);
         const isWaitedFor = isPassing && !next && isDecided(asked);
-        if (isWaitedFor || !this.mayBeReadOtherwise(error, asked, none !== undefined, name))
+        if (isWaitedFor || !this.mayBeReadOtherwise(error, asked, none !== undefined, name)) {
+          const instead =
+            next && error instanceof ContractDrift && (await this.instead(account, asked, next));
+          if (instead) return this.withSought(asked, instead, undefined, isShownAlone);
           throw isPassing ? (kept.passing ?? error) : error;
+        }
         if (isPassing) kept.passing ??= error;
         else if (isDecided(asked) ? !isHidden(error) : isServersFault(error)) kept.untold ??= error;
         if (none) asked.onUnread?.(error);
@@ -204,6 +209,23 @@ export class BankReads {
       if (!byAnyList) break;
     }
     return none;
+  }
+
+  /**
+   * What the general list shows, where no record of the own one can be read and each of them is there by its id: what is in
+   * the instruction and is not shown by the other would be missed else. @throws BankClientError
+   */
+  private async instead(
+    account: EmployerAccount,
+    asked: InstructionAtBank,
+    general: { read: () => Promise<BankPayment[]> },
+  ): Promise<BankPayment[] | undefined> {
+    const unreadable = await answerOf(this.lists.unreadableOwn(asked, () => this.countOf(account, asked)));
+    if (!('shown' in unreadable) || unreadable.shown === undefined) return undefined;
+    const listed = await answerOf(general.read());
+    if (!('shown' in listed)) return undefined;
+    const shown = new Set(listed.shown.map(({ bankPaymentId }) => bankPaymentId));
+    return unreadable.shown.every((id) => shown.has(id)) ? listed.shown : undefined;
   }
 
   /** What no list shows, each by itself, where that is asked for or known to be allowed. @throws BankClientError */

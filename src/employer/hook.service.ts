@@ -1,7 +1,7 @@
 import { BeforeApplicationShutdown, Inject, Injectable, Logger } from '@nestjs/common';
 import { append } from '../audit/audit';
 import { BankClient } from '../bank/client';
-import { isBankError } from '../bank/errors';
+import { isBankError, unless } from '../bank/errors';
 import type { WebhookSubscription } from '../bank/schema';
 import { EVENTS } from '../bank/types';
 import { Clock } from '../config/clock';
@@ -175,12 +175,26 @@ export class HookService implements BeforeApplicationShutdown {
     const outcome = await this.client.hooks.subscribe(asked);
     if (outcome.kind === 'yes') {
       const { id } = outcome.value;
-      await rememberHook(this.database, { id, shownAs: shownAddress(outcome.value) }, asked);
+      const shownAs = shownAddress(outcome.value);
+      await rememberHook(this.database, { id, shownAs }, asked);
+      const listedAs = await this.listedAs(id);
+      if (listedAs !== undefined && listedAs !== shownAs)
+        await rememberHook(this.database, { id, shownAs: listedAs }, asked);
       return id;
     }
     const found = hookToKeep(await this.ours(memory), memory);
     if (found === undefined) throw new Error('the bank did not take the subscription');
     return found;
+  }
+
+  /**
+   * The address with which the bank lists a hook that it has just made, and by which it is known from then on: that may be
+   * written otherwise than in the answer. Undefined where it is not listed yet.
+   */
+  private async listedAs(hookId: string): Promise<string | undefined> {
+    const listed = await unless(isBankError, this.client.hooks.list());
+    const hook = listed?.find(({ id }) => id === hookId);
+    return hook && shownAddress(hook);
   }
 
   private async link({ employer_id, identity }: HookWish, hookId: string): Promise<boolean> {

@@ -2,7 +2,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { append } from '../audit/audit';
 import { BankClient } from '../bank/client';
-import { BankClientError, BankError, isNotShown, isPerhapsEmpty, NotFound } from '../bank/errors';
+import {
+  BankClientError,
+  BankError,
+  isNotShown,
+  isPerhapsEmpty,
+  NotFound,
+  Unauthorised,
+} from '../bank/errors';
 import { isPathId } from '../bank/link';
 import type { PaymentMarks } from '../bank/payment-marks';
 import type { Account } from '../bank/schema';
@@ -40,16 +47,24 @@ interface OfInstruction {
 
 /**
  * `odd`: an answer that says that no more is shown, and not in a way that is known to mean so. `unproven`: a list that shows
- * nothing, and not so that it is known to be empty.
+ * nothing, and not so that it is known to be empty. `turnedAway`: a 401, of the token or of this read alone.
  */
 type Asked<T> =
-  | { finding: 'allowed'; value: T; missing?: undefined; odd?: undefined; unproven?: undefined }
+  | {
+      finding: 'allowed';
+      value: T;
+      missing?: undefined;
+      odd?: undefined;
+      unproven?: undefined;
+      turnedAway?: undefined;
+    }
   | {
       finding: 'refused' | 'unknown';
       value?: undefined;
       missing: boolean;
       odd: boolean;
       unproven: boolean;
+      turnedAway: boolean;
     };
 
 /** How an instruction is checked before its submit: ready is who allows them, or is known not to. */
@@ -177,10 +192,11 @@ export class Onboarding {
 
   /**
    * How a path that is only a link answers is not shown: whatever says that it will not show more is a refusal, once the
-   * lag bound has passed since the record was made. An odd answer takes no read away that the bank is known to allow.
+   * lag bound has passed since the record was made, and so is a 401 where the token serves right after it. Either takes no
+   * read away that the bank is known to allow.
    */
   private async askUntilShown<T>(
-    { reads }: EmployerAccount,
+    { reads, bankAccountId }: EmployerAccount,
     read: BankRead,
     asking: () => Promise<T>,
   ): Promise<Asked<T>> {
@@ -194,7 +210,9 @@ export class Onboarding {
       await pause(LOOK_AGAIN_MS);
       asked = await ask(asking);
     }
-    return asked.odd && !reads.includes(read) ? { ...asked, finding: 'refused' } : asked;
+    if (!(asked.odd || asked.turnedAway) || reads.includes(read)) return asked;
+    const isRefused = asked.odd || (await ask(() => this.client.accounts.get(bankAccountId))).value;
+    return isRefused ? { ...asked, finding: 'refused' } : asked;
   }
 
   private keep(
@@ -260,6 +278,7 @@ async function ask<T>(read: () => Promise<T>): Promise<Asked<T>> {
       missing: error instanceof NotFound,
       odd: isReadable && isNotShown(error) && !unproven,
       unproven,
+      turnedAway: error instanceof Unauthorised,
     };
   }
 }

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { isRequestRefused } from '../bank/errors';
+import { answerOf, isPerhapsNone, isRequestRefused, ListUnreadable, unless } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { ListSize } from '../bank/pager';
 import { isIncoming } from '../bank/payment-marks';
 import type { BankPayment } from '../bank/records';
 import { Clock } from '../config/clock';
 import { BankList, BankLists } from '../database/bank-lists';
-import { DAY_MS, HOUR_MS } from '../domain/durations';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../domain/durations';
 import { BankRead, EmployerAccount } from './employer.entity';
 import { FaultsInARow } from './faults-in-a-row';
 import { type InstructionAtBank, knownTo, mayBeOf } from './instruction-at-bank';
@@ -27,11 +27,25 @@ export const CLOCK_MARGIN_MS = DAY_MS;
 /** What did not change is written down again after so long: it is believed for a day. */
 const TELL_AGAIN_MS = HOUR_MS;
 
+/** A list that was seen to hide from a date on what it shows whole is read whole for so long. */
+const READ_WHOLE_MS = HOUR_MS;
+/** How often it is tried at most, for one instruction, whether it does. */
+const TRY_WHOLE_MS = MINUTE_MS;
+
+/** What a list shows of an instruction, and what it was seen to hold. */
+interface Listed {
+  found: BankPayment[];
+  sizes: ListSize[];
+}
+
 /** The lists of the bank that show payments of an instruction: its own, and the general one. */
 @Injectable()
 export class PaymentLists {
   private readonly told = new Map<BankList, { what: string; atMs: number }>();
   private readonly lackedAtMs = new Map<BankList, number>();
+  private wholeUntilMs = 0;
+  /** When it was tried last of an instruction, by its id at the bank. */
+  private readonly wholeTriedAtMs = new Map<string, number>();
 
   constructor(
     private readonly gateway: BankGateway,
@@ -47,16 +61,14 @@ export class PaymentLists {
       name: listOf(asked.bankInstructionId),
       read: () => this.own(asked, count),
     };
+    const isOnly = !may(account, 'INSTRUCTION_PAYMENTS');
     const name = generalFor(asked);
     const general: List = {
       list: 'PAYMENTS',
       name,
-      read: () => this.faults.counting(name, () => this.fromGeneralList(asked)),
+      read: () => this.faults.counting(name, () => this.fromGeneralList(asked, isOnly)),
     };
-    return [
-      ...(may(account, 'INSTRUCTION_PAYMENTS') ? [own] : []),
-      ...(may(account, 'PAYMENT_LIST') ? [general] : []),
-    ];
+    return [...(isOnly ? [] : [own]), ...(may(account, 'PAYMENT_LIST') ? [general] : [])];
   }
 
   /** The payments that the list of the instruction itself shows. @param count of them, by the instruction @throws BankClientError */
@@ -82,21 +94,65 @@ export class PaymentLists {
     return ours;
   }
 
-  private async fromGeneralList(instruction: InstructionAtBank): Promise<BankPayment[]> {
-    const isOurs = mayBeOf(instruction);
+  /**
+   * The ids of the payments that the list of the instruction itself shows, where it shows some and none of them so that the
+   * rest can be read: it may have records of its own kind. Else undefined. @param count as of `own` @throws BankClientError
+   */
+  async unreadableOwn(
+    { bankInstructionId, bankIds }: InstructionAtBank,
+    count: Count,
+  ): Promise<string[] | undefined> {
+    const isAll = async (seen: number) => isAllOf(seen, await count(), bankIds.length);
+    const ids: string[] = [];
+    for await (const { marks, isReadable } of this.gateway.listInstructionMarks(bankInstructionId, isAll)) {
+      if (isReadable || marks.bankPaymentId === undefined) return undefined;
+      ids.push(marks.bankPaymentId);
+    }
+    return ids.length > 0 ? ids : undefined;
+  }
+
+  private async fromGeneralList(instruction: InstructionAtBank, isOnly: boolean): Promise<BankPayment[]> {
     const from = new Date(instruction.createdAt.getTime() - CLOCK_MARGIN_MS);
-    const sizes: ListSize[] = [];
-    const listed = async (filter: { from?: string }): Promise<BankPayment[]> =>
-      collect(this.gateway.listPayments(filter, isOurs, (size) => sizes.push(size)));
-    const found = await listed({ from: from.toISOString() }).catch((error: unknown) => {
-      // A bank may refuse to begin its list anywhere: then all of it is read, as far as the pager goes.
-      if (isRequestRefused(error)) return listed({});
-      throw error;
-    });
+    const { found, sizes } = await this.fromOrWhole(instruction, from, isOnly);
     // That of an older instruction reaches further back than those of a run that is sent will.
     const recent = this.clock.now().getTime() - from.getTime() < 2 * CLOCK_MARGIN_MS;
     if (recent) await this.remember('PAYMENTS', sizes);
-    return found.filter(isOurs);
+    return found;
+  }
+
+  /**
+   * The general list from a moment on, or whole, as far as the pager goes: where the bank refuses to begin it anywhere, or
+   * where it is the only list and shows nothing so of what is known to be there, since which date begins it is not shown.
+   */
+  private async fromOrWhole(instruction: InstructionAtBank, from: Date, isOnly: boolean): Promise<Listed> {
+    const { bankInstructionId, bankIds } = instruction;
+    const isOurs = mayBeOf(instruction);
+    const read = async (filter: { from?: string }): Promise<Listed> => {
+      const sizes: ListSize[] = [];
+      const listed = await collect(this.gateway.listPayments(filter, isOurs, (size) => sizes.push(size)));
+      return { found: listed.filter(isOurs), sizes };
+    };
+    const nowMs = this.clock.now().getTime();
+    if (nowMs < this.wholeUntilMs) return read({});
+    const bounded = await answerOf(read({ from: from.toISOString() }));
+    if ('failure' in bounded && isRequestRefused(bounded.failure)) return read({});
+    const known = knownTo(bankIds);
+    const showsKnown = ({ found }: Listed) => found.some(({ bankPaymentId }) => known(bankPaymentId));
+    const isHidden = 'shown' in bounded ? !showsKnown(bounded.shown) : isPerhapsNone(bounded.failure);
+    const isDue = nowMs - (this.wholeTriedAtMs.get(bankInstructionId) ?? -Infinity) >= TRY_WHOLE_MS;
+    if (isOnly && isHidden && isDue && bankIds.some(([id]) => id !== undefined)) {
+      this.wholeTriedAtMs.set(bankInstructionId, nowMs);
+      // A list too long to be read whole tells no more than what was read of it.
+      const isNone = (error: unknown) => isPerhapsNone(error) || error instanceof ListUnreadable;
+      const whole = await unless(isNone, read({}));
+      if (whole && showsKnown(whole)) {
+        this.wholeUntilMs = nowMs + READ_WHOLE_MS;
+        this.wholeTriedAtMs.delete(bankInstructionId);
+        return whole;
+      }
+    }
+    if ('failure' in bounded) throw bounded.failure;
+    return bounded.shown;
   }
 
   /** That a list was seen to lack what another read shows, once an hour. */

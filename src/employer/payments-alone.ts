@@ -12,6 +12,7 @@ import {
   isServersFault,
   NotAllowed,
   NotFound,
+  Unauthorised,
 } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { PaymentIds } from '../bank/payment-ids';
@@ -82,7 +83,7 @@ export class PaymentsAlone {
     if (!evenUnlisted || (bankIds.length > MOST_ALONE && !isEachTelling)) return { found: [] };
     const most = instruction.isSought && !instruction.fewTell ? bankIds.length : MOST_ALONE;
     const read = isOnlyFollowed
-      ? { found: await this.followedAlone(instruction, manner.isShown ?? false) }
+      ? { found: await this.followedAlone(instruction, manner) }
       : await this.untilUnshown({ ...instruction, bankIds: bankIds.slice(0, most) }, manner);
     if (read.found.length > 0) instruction.onShown?.('itself');
     return read;
@@ -102,7 +103,7 @@ export class PaymentsAlone {
     let isCutShort = false;
     let [passing, untold, refused]: (BankClientError | undefined)[] = [];
     for (const ids of inTurn) {
-      const payment = await this.answerOf(ids, isSought !== undefined);
+      const payment = await this.answerOf(ids, isSought !== undefined, isShownAlone);
       const mayPass = isSought !== undefined && this.mayPass(ids, payment, pass);
       if (!isBankError(payment) && isOurs(payment)) {
         found.push(payment);
@@ -132,11 +133,16 @@ export class PaymentsAlone {
   }
 
   /** A payment, or what it is refused with, and of what is sought what it fails with. @throws BankClientError */
-  private async answerOf(ids: PaymentIds, isSought: boolean): Promise<BankPayment | BankClientError> {
+  private async answerOf(
+    ids: PaymentIds,
+    isSought: boolean,
+    isShownAlone: boolean,
+  ): Promise<BankPayment | BankClientError> {
     try {
       if (!isSought) return await this.one(ids);
       return await this.faults.counting(nameOf(ids), () => this.gateway.getPayment(ids));
-    } catch (error) {
+    } catch (failure) {
+      const error = isShownAlone ? failure : refusalOf(failure);
       if (isRefusedRead(error) || (isSought && isServersFault(error))) return error;
       throw error;
     }
@@ -190,14 +196,16 @@ export class PaymentsAlone {
   /** @param isOnlyWay whether no list was found to be allowed: then one is told where none is read */
   private async followedAlone(
     instruction: InstructionAtBank,
-    isShown: boolean,
+    { isShown = false, isShownAlone = false }: Manner,
     isOnlyWay = false,
   ): Promise<BankPayment[]> {
     const found: BankPayment[] = [];
-    const failure = await this.addFollowed(instruction, found, isOnlyWay).catch((error: unknown) => {
-      if (isBankError(error) && (isShown || found.length > 0)) return error;
-      throw error;
-    });
+    const failure = await this.addFollowed(instruction, found, isShownAlone, isOnlyWay).catch(
+      (error: unknown) => {
+        if (isBankError(error) && (isShown || found.length > 0)) return error;
+        throw error;
+      },
+    );
     const garbled = this.garbled.get(instruction.bankInstructionId);
     if (garbled && knownTo(instruction.bankIds)(garbled.id)) instruction.onUnread?.(garbled.failure, 'one');
     if (failure && isOnlyWay && found.length === 0) throw failure;
@@ -212,6 +220,7 @@ export class PaymentsAlone {
   private async addFollowed(
     instruction: InstructionAtBank,
     found: BankPayment[],
+    isShownAlone: boolean,
     isOnlyWay: boolean,
   ): Promise<BankClientError | undefined> {
     const { bankInstructionId } = instruction;
@@ -221,7 +230,8 @@ export class PaymentsAlone {
     const all = this.inTurn(instruction);
     const inTurn = isOnlyWay ? all : all.slice(0, MOST_ALONE);
     for (const ids of inTurn) {
-      const read = await this.one(ids).catch((error: unknown) => {
+      const read = await this.one(ids).catch((failure: unknown) => {
+        const error = isShownAlone ? failure : refusalOf(failure);
         if (isServersFault(error) || isRefusedRead(error)) return error;
         throw error;
       });
@@ -295,7 +305,7 @@ export class PaymentsAlone {
     try {
       return await this.one(listed.ids);
     } catch (error) {
-      if (isNotShown(error)) return listed;
+      if (isNotShown(refusalOf(error))) return listed;
       throw error;
     }
   }
@@ -306,7 +316,8 @@ export class PaymentsAlone {
    */
   async oneByOne(instruction: InstructionAtBank): Promise<PaymentsRead> {
     instruction.onShown?.('itself');
-    if (instruction.isOnlyFollowed) return { found: await this.followedAlone(instruction, false, true) };
+    if (instruction.isOnlyFollowed)
+      return { found: await this.followedAlone(instruction, { isShownAlone: true }, true) };
     if (instruction.isSought) return this.soughtOneByOne(instruction);
     const found: BankPayment[] = [];
     for (const ids of instruction.bankIds) {
@@ -333,6 +344,11 @@ function rowOf({ bankInstructionId }: Pass, failure: BankClientError): string {
   const refusal = failure instanceof BankError ? failure.status : failure.name;
   const how = isServersFault(failure) ? 'a fault of the server' : refusal;
   return `payments of ${bankInstructionId} by themselves: ${how}`;
+}
+
+/** Where the bank is not known to show payments so, a 401 is one of this read: lists are read by the same token. */
+function refusalOf(failure: unknown): unknown {
+  return failure instanceof Unauthorised ? new NotAllowed(failure.status, failure) : failure;
 }
 
 /** By which what a payment is answered with is counted. */

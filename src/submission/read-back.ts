@@ -8,7 +8,7 @@ import {
   ReadFails,
   unless,
 } from '../bank/errors';
-import type { BankInstruction, BankPayment } from '../bank/records';
+import { type BankInstruction, type BankPayment, isFee } from '../bank/records';
 import type { Turn } from '../bank/session';
 import { Database } from '../database/database';
 import { PersonalData } from '../database/personal-data';
@@ -124,7 +124,11 @@ export class InstructionReader {
     // Where the instruction itself is not read, its payments alone tell whether it was submitted.
     const submitted = movedAmong(statuses) ?? (instruction ? undefined : unclearAmong(statuses));
     if (submitted) return submitted;
-    const judgement = judgePayments(expected, await this.named(expected, seen));
+    const judgement = judgedWithFees(
+      expected,
+      await this.named(expected, seen),
+      saysTotals(instruction) && totalsIn(work, instruction) === 'equal',
+    );
     const otherwise = instruction ? this.announcedOtherwise(work, instruction) : [];
     const concluded = conclude(judgement, totalsIn(work, instruction), otherwise, instruction, this.personal);
     return concluded.kind === 'equal' ? { ...concluded, instruction } : concluded;
@@ -156,9 +160,7 @@ export class InstructionReader {
 
   /** Whether the record alone says what was approved: totals that it does not show say nothing of what was added. */
   private announcesAll(work: Work, shown: BankInstruction, paymentsStand: boolean): boolean {
-    const { calculatedCount, calculatedTotalMinor } = shown;
-    const isSaid = calculatedCount !== undefined && calculatedTotalMinor !== undefined;
-    if (!isSaid && !paymentsStand) return false;
+    if (!saysTotals(shown) && !paymentsStand) return false;
     return totalsIn(work, shown) === 'equal' && this.announcedOtherwise(work, shown).length === 0;
   }
 
@@ -279,6 +281,29 @@ function totalsIn({ planned }: Work, shown: BankInstruction | undefined): 'equal
     count: shown?.calculatedCount,
     totalMinor: shown?.calculatedTotalMinor,
   });
+}
+
+function saysTotals(shown: BankInstruction | undefined): boolean {
+  return shown?.calculatedCount !== undefined && shown.calculatedTotalMinor !== undefined;
+}
+
+/**
+ * As `judgePayments`. A fee that the bank lists in an instruction is no payment of it where its totals leave it out, it names
+ * no payee, and besides it all is as approved: anybody may add a payment and call it a fee.
+ * @param totalsStand whether the instruction shows count and sum of the approved rows, and no more
+ */
+function judgedWithFees(
+  expected: readonly ExpectedRow[],
+  seen: readonly BankPayment[],
+  totalsStand: boolean,
+): Judgement {
+  const judgement = judgePayments(expected, seen);
+  if (judgement.kind === 'equal' || !totalsStand) return judgement;
+  const withoutThem = judgePayments(
+    expected,
+    seen.filter((one) => !isFee(one) || one.iban !== undefined),
+  );
+  return withoutThem.kind === 'equal' ? withoutThem : judgement;
 }
 
 function isGone(error: unknown): boolean {

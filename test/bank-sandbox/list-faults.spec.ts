@@ -100,6 +100,19 @@ it.each([
   expect(differing).toEqual(['BE68539007547034']);
 });
 
+it('has a fee of the bank that names no payee, inside the same instruction', async () => {
+  await bank.fault({ operation: 'listPaymentTransactions', kind: 'list-wrong', what: 'fee' });
+  const { items } = await list(`${PAGE}1`);
+  const [, , , , , , fee] = items;
+  const { transactionType, paymentTransactionIdentification: named } = fee.paymentTransactionInformation;
+  expect([transactionType, named.messageId, fee.paymentTransactionParties]).toEqual([
+    'FEE',
+    undefined,
+    undefined,
+  ]);
+  expect(named.customerInstructionId).toBe(truth.instructions[0].id);
+});
+
 it('gives a foreign payment a messageId of its own, inside the same instruction', async () => {
   await bank.fault({ operation: 'listPaymentTransactions', kind: 'list-wrong', what: 'foreign' });
   const { items } = await list(`${PAGE}1`);

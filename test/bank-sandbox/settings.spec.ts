@@ -16,6 +16,7 @@ const OTHERWISE: Variants = {
   ignorePageParams: true,
   unshownParams: 'refused',
   fromDates: 'of-a-week',
+  instructionRecords: 'without-status',
   instructionList: 'whole',
   emptyLists: '204',
   listingLagMs: 100,

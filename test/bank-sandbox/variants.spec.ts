@@ -91,6 +91,15 @@ it.each([
   expect((await bank.get(list)).status).toBe(200);
 });
 
+it('shows nothing that has not settled where fromDate is of the settlement', async () => {
+  await start({ fromDates: 'of-settlement' });
+  const { id } = await bank.initiate();
+  await bank.add(id);
+  const list = PATHS.paymentTransactions();
+  expect((await bank.get(list)).body.items).toHaveLength(1);
+  expect((await bank.get(`${list}?fromDate=2020-01-01T00:00:00.000Z`)).body.items).toEqual([]);
+});
+
 it('enforces control totals only where the bank does', async () => {
   await start({ enforceControlTotals: true });
   const wrong = {

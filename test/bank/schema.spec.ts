@@ -124,6 +124,35 @@ describe('reading an answer', () => {
     }
   });
 
+  it.each([{}, { value: null }, { value: '', label: null }])(
+    'takes a group status without a value for none, in a record and its history (%j)',
+    (groupStatus) => {
+      const status = { value: 'INITIATED' };
+      const history = [{ status, groupStatus }];
+      const internal = { id: 1, status, groupStatus, history };
+      const payment = readAs(
+        paymentTransaction,
+        JSON.stringify({ paymentTransactionInternalInformation: internal }),
+      );
+      expect(payment.paymentTransactionInternalInformation.groupStatus?.value ?? '').toBe('');
+      expect(readAs(customerInstruction, JSON.stringify({ id: 1, status, groupStatus, history })).id).toBe(
+        '1',
+      );
+    },
+  );
+
+  it.each([null, {}, [{ rel: 'self' }], [{ rel: null, href: null }], { self: { href: '/x' } }, 'none'])(
+    'reads a record whatever its links are, on which nothing rests (%j)',
+    (links) => {
+      const status = { value: 'INITIATED' };
+      const payment = { paymentTransactionInternalInformation: { id: 1, status }, links };
+      expect(
+        readAs(paymentTransaction, JSON.stringify(payment)).paymentTransactionInternalInformation.id,
+      ).toBe('1');
+      expect(readAs(customerInstruction, JSON.stringify({ id: 1, status, links })).id).toBe('1');
+    },
+  );
+
   it('reads a list item without parties, message id, links, and with nulls', () => {
     const item = {
       paymentTransactionInternalInformation: { id: 1, status: { value: 'SETTLED' }, groupStatus: null },

@@ -223,6 +223,31 @@ describe('the probe', () => {
     expect(codes(answer)).not.toContain('NO_READ_OF_PAYMENTS');
   });
 
+  it('makes ready where the reads that are only links are answered with 401, and the token serves otherwise', async () => {
+    const { answer } = await attached({}, { variants: { linkReads: 'unauthorised' } });
+    expect(answer.body.findings).toMatchObject({ INSTRUCTION: 'refused', INSTRUCTION_PAYMENTS: 'refused' });
+    expect(answer.body.reads).toEqual(['PAYMENT_LIST', 'BALANCE']);
+    expect(codes(answer)).toEqual(['UNIT_NOT_CONFIRMED']);
+  });
+
+  it('finds nothing out of a 401 while the token serves nothing else either, and takes no read away for one', async () => {
+    desk = await Desk.open();
+    const company = await desk.employer('Alder Logistics GmbH');
+    const answers = (operation: string) =>
+      desk!.sandbox('POST', '/sandbox/faults', { operation, kind: '401', every: 1 });
+    const { body } = await company.attach();
+    const probe = () => company.as('operator', 'POST', `/accounts/${body.id}/probe`);
+    await answers('getInstruction');
+    const again = await probe();
+    expect(again.body.findings).toMatchObject({ INSTRUCTION: 'unknown', INSTRUCTION_PAYMENTS: 'allowed' });
+    expect(again.body.reads).toEqual(body.reads);
+    await company.query(`UPDATE employer_account SET reads = '{BALANCE}', probed_at = NULL`);
+    await answers('getAccount');
+    expect(await probe()).toMatchObject({
+      body: { findings: { INSTRUCTION: 'unknown' }, reads: expect.not.arrayContaining(['INSTRUCTION']) },
+    });
+  });
+
   it.each([
     ['404', 'empty'],
     ['204', 'allowed'],

@@ -17,6 +17,7 @@ import type { InstructionAtBank } from '../../src/employer/instruction-at-bank';
 import { messageIdOf, namesOf } from '../../src/pay-run/message-id';
 import { answer, INSTRUCTION_BODY, PAYMENT_BODY, ScriptedBank } from '../bank/scripted-bank';
 import { emptyList } from '../support/empty-list';
+import { MovedClock } from '../support/payroll';
 import { readsOf } from '../support/reads-of';
 
 const OURS = '018f0000-0000-7000-8000-000000000001';
@@ -110,6 +111,62 @@ describe('a list of everybody’s payments', () => {
   it('does not take a payment of somebody else for ours by either of its ids', async () => {
     const foreign = [record({ id: 901, instruction: 9 }), record({ id: 900 }), record({ id: 7, other: 901 })];
     expect(await readIn(...foreign)).toEqual([]);
+  });
+});
+
+describe('the general list, where it is the only one, and shows nothing from a date on', () => {
+  /** What is shown by which reads of the list, time after time, so many milliseconds apart. */
+  async function readEvery(
+    apartMs: readonly number[],
+    {
+      fromDate,
+      whole,
+      known = '901',
+    }: { fromDate: unknown[]; whole: unknown[] | 'too long'; known?: string },
+  ) {
+    bank.handler = ({ url }, response) => {
+      // The same page of as many as are asked for, whichever is asked for.
+      const long = Array.from({ length: 100 }, (_, n) => record({ id: n + 1, instruction: 9 }));
+      const items = url.includes('fromDate=') ? fromDate : whole === 'too long' ? long : whole;
+      answer(response, 200, { items, count: items.length, limit: 100, offset: 0 });
+    };
+    const clock = new MovedClock();
+    const gateway = new BankGateway(client);
+    const lists = jest.spyOn(gateway, 'listPayments');
+    const reads = readsOf(gateway, undefined, undefined, clock);
+    const account = { reads: ['PAYMENT_LIST'] } as unknown as EmployerAccount;
+    const bankIds = known === '' ? [] : [[known] as const];
+    const at = { bankInstructionId: '4711', createdAt: new Date(), bankIds, isNamedBy: namesOf(OURS) };
+    const told: string[] = [];
+    for (const ms of apartMs) {
+      clock.offsetMs += ms;
+      const shown = await reads.payments(account, at);
+      const asked = lists.mock.calls.map(([filter]) => (filter?.from === undefined ? 'whole' : 'from'));
+      told.push(`${shown.map(({ bankPaymentId }) => bankPaymentId).join()}: ${asked.join()}`);
+      lists.mockClear();
+    }
+    return told;
+  }
+
+  it('is read whole, and so for an hour where that shows what is known to be there', async () => {
+    const told = await readEvery([0, 1_000, 3_600_000], { fromDate: [], whole: [PAYMENT_BODY] });
+    expect(told).toEqual(['901: from,whole', '901: whole', '901: from,whole']);
+  });
+
+  it('is read whole once a minute at most where that shows no more', async () => {
+    const told = await readEvery([0, 1_000, 60_000], { fromDate: [], whole: [] });
+    expect(told).toEqual([': from,whole', ': from', ': from,whole']);
+  });
+
+  it('shows none where it cannot be read whole', async () => {
+    expect(await readEvery([0], { fromDate: [], whole: 'too long' })).toEqual([': from,whole']);
+  });
+
+  it.each([
+    ['it shows what is known from a date on', { fromDate: [PAYMENT_BODY], whole: [] }, '901: from'],
+    ['no payment is known', { fromDate: [], whole: [], known: '' }, ': from'],
+  ])('is not read whole where %s', async (_, lists, told) => {
+    expect(await readEvery([0], lists)).toEqual([told]);
   });
 });
 

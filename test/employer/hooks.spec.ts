@@ -118,6 +118,36 @@ describe('a link is believed, and not asked for again,', () => {
   });
 });
 
+it.each([
+  ['with a slash at its end', (address: string) => `${address}/`],
+  ['masked', (address: string) => `${address.slice(0, 16)}***`],
+])(
+  'makes one hook where the bank lists its address %s, and answers the subscribe with it as it is',
+  async (_, shownAs) => {
+    for (const app of desk.apps) {
+      const { hooks } = app.get(BankClient);
+      const list = hooks.list.bind(hooks);
+      jest.spyOn(hooks, 'list').mockImplementation(async () => {
+        const listed = await list();
+        return listed.map((hook) => ({ ...hook, body: shownAs(hook.body ?? '') }));
+      });
+    }
+    await attachAll();
+    const [hook] = await desk.hooks();
+    for (const app of desk.apps) expect(await ensure(app)).toBe('ON');
+    expect(await desk.hooks()).toEqual([hook]);
+    expect(await reaching()).toEqual(companies.map(() => [String(hook!.id)]));
+    for (const company of companies) await company.as('operator', 'DELETE', '/hook');
+    expect(await desk.hooks()).toEqual([]);
+  },
+);
+
+it('makes a hook, and links it, also where the list right after its subscribe fails', async () => {
+  await fault('listHooks', '500-before', { nth: 2 });
+  await companies[0]!.attach('1001', { bankIdentityId: '9501' });
+  expect((await desk.hooks()).map(({ id }) => [String(id)])).toEqual([(await reaching())[0]]);
+});
+
 it('restores a hook that the bank lost, once, when replicas look at the same moment', async () => {
   await attachAll();
   const [lost] = await desk.hooks();

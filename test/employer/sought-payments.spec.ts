@@ -33,12 +33,14 @@ interface AtBank {
   /** What a read of one by itself fails with. */
   faults?: Record<string, Error>;
   reads?: BankRead[];
+  /** What the own list shows, where it cannot be read as it must be: by their ids, and the one that can be read. */
+  unreadable?: { ids: (string | undefined)[]; readable?: string };
 }
 
 /** What is read of 901 to 903 after so many reads, how often the general list and each by itself were asked, and by which way what was shown. */
 async function readBy(
   at: Partial<InstructionAtBank>,
-  { own = [], general = [], alone = [], ...bank }: AtBank,
+  { own = [], general = [], alone = [], unreadable = { ids: [] }, ...bank }: AtBank,
   before = 0,
 ) {
   const shown = (bankPaymentId?: string) => ({ bankPaymentId, bankInstructionId: '4711', status: 'SETTLED' });
@@ -53,7 +55,14 @@ async function readBy(
     if (fault) return Promise.reject(fault);
     return alone.includes(id ?? '') ? Promise.resolve(shown(id)) : Promise.reject(gone);
   });
-  const reads = readsOf({ listInstructionPayments: () => listed(own), listPayments, getPayment });
+  async function* listInstructionMarks() {
+    const { ids, readable } = unreadable;
+    yield* await Promise.resolve(
+      ids.map((id) => ({ marks: { bankPaymentId: id }, isReadable: id === readable && id !== undefined })),
+    );
+  }
+  const listInstructionPayments = () => listed(own);
+  const reads = readsOf({ listInstructionPayments, listInstructionMarks, listPayments, getPayment });
   const account = { reads: bank.reads ?? LISTS } as unknown as EmployerAccount;
   const onShown = jest.fn();
   const instruction: InstructionAtBank = {
@@ -411,6 +420,31 @@ it('one garbled payment in the own list of an instruction keeps no decision for 
   await expect(readBy(DECIDED, bank, 3)).rejects.toBe(own);
   expect(await readBy(DECIDED, bank, 9)).toMatchObject({ found: ['901', '903'] });
   await expect(readBy({ ...DECIDED, isSought: undefined }, bank)).rejects.toBe(own);
+});
+
+describe('an own list whose records cannot be read', () => {
+  const own = new ContractDrift(['items.0.status']);
+  const all = ['901', '902', '903'];
+  /** How an instruction is read back before its submit, and how what was submitted is followed. */
+  const ways = [
+    ['before the submit', { evenUnlisted: true }],
+    ['that is followed', FOLLOWED],
+  ] as const;
+
+  it.each(ways)('is read from the general list, which shows each of them: %s', async (_, at) => {
+    expect(await readBy(at, { own, general: all, unreadable: { ids: all } })).toMatchObject({ found: all });
+  });
+
+  it.each<[string, AtBank]>([
+    ['one of them can be', { general: all, unreadable: { ids: all, readable: '902' } }],
+    ['one of them is not there', { general: all, unreadable: { ids: [...all, '904'] } }],
+    ['one of them has no id', { general: all, unreadable: { ids: [...all, undefined] } }],
+    ['it shows none by now', { general: all }],
+    ['the general list fails', { general: broken, unreadable: { ids: all } }],
+    ['that is the only list', { unreadable: { ids: all }, reads: ['INSTRUCTION_PAYMENTS'] }],
+  ])('is not, where %s', async (_, bank) => {
+    for (const [, at] of ways) await expect(readBy(at, { own, ...bank })).rejects.toBe(own);
+  });
 });
 
 describe('a bank that is down for a moment', () => {

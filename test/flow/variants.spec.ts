@@ -33,6 +33,10 @@ const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOpti
       { instructionList: 'whole' },
     ],
     ['refuses every parameter of a list that the document does not show', { unshownParams: 'refused' }],
+    [
+      'lists the payments of an instruction without their statuses, and all there are as documented',
+      { instructionRecords: 'without-status', linkReads: 'allowed', omitFromLists: [] },
+    ],
     ['answers a list of nothing with 404', { emptyLists: '404' }],
     [
       'answers a list of nothing with 404, counts pages from 0, in pages of 5, and links nothing',
@@ -52,6 +56,16 @@ const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOpti
       { BANK_LAG_BOUND_MS: '400' },
     ],
     ['refuses every read that is only a link', { linkReads: 'refused' }],
+    ['answers every read that is only a link with 401', { linkReads: 'unauthorised' }],
+    [
+      'answers so, and shows the past by 300 ms',
+      { linkReads: 'unauthorised', listingLagMs: 300 },
+      { BANK_LAG_BOUND_MS: '400' },
+    ],
+    [
+      'answers so, lets its tokens end, and leaves parties and message ids out of lists',
+      { linkReads: 'unauthorised', omitFromLists: ['parties', 'messageId'], tokenLifetimeS: 60 },
+    ],
     ['lists no payment before its submit', { listsShow: 'submitted' }],
     [
       'lists no payment before its submit, a list of nothing with 404, and neither once that was made',
@@ -74,6 +88,14 @@ const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOpti
     [
       'refuses to list payments from a date on, and links nothing',
       { fromDates: 'none', linkReads: 'refused' },
+    ],
+    [
+      'lists from a date on only what has settled since, and links nothing',
+      { fromDates: 'of-settlement', linkReads: 'refused' },
+    ],
+    [
+      'lists so, and a list of nothing with 404',
+      { fromDates: 'of-settlement', linkReads: 'refused', emptyLists: '404' },
     ],
     [
       'executes a second submit and accepts an add after one',
@@ -361,6 +383,24 @@ describe('a bank that executes one add twice', () => {
       expect(payees.map(({ count }) => count)).toEqual([1, 1, 1, 1]);
     },
   );
+});
+
+describe('a bank that lists its own fee in an instruction before the submit', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  it('pays everybody once, and is asked about the fee', async () => {
+    payroll = await Payroll.start({
+      sandbox: { variants: { linkReads: 'allowed', optionalFields: 'sent' }, stepMs: 10 },
+    });
+    for (const operation of ['listInstructionPaymentTransactions', 'listPaymentTransactions'])
+      await payroll.fault({ operation, kind: 'list-wrong', what: 'fee', every: 1 });
+    const id = await payroll.paid(payFile(payRows(3)));
+    await payroll.until(id, ['SETTLED'], 8_000);
+    expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1, 1]);
+    expect((await payroll.run(id)).instructions).toHaveLength(1);
+    expect((await payroll.attention()).map(({ kind }) => kind)).toEqual(['ENTRY_OF_THE_BANK']);
+  });
 });
 
 describe('a bank that takes an add after the submit, and pays it', () => {

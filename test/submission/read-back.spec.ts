@@ -7,6 +7,7 @@ import {
   ListUnreadable,
   NotAllowed,
   NotFound,
+  Unauthorised,
 } from '../../src/bank/errors';
 import type { BankGateway } from '../../src/bank/gateway';
 import type { Config } from '../../src/config/env';
@@ -36,15 +37,14 @@ function reading(
   general: string | Error,
   wasSettled = false,
   shown: Partial<BankInstruction> = {},
-  payment: Partial<BankPayment> = {},
+  payment: Partial<BankPayment> | Partial<BankPayment>[] = {},
   known: { id: string; other: null }[] = [],
 ) {
   async function* listed(what: string | Error) {
     if (what instanceof Error) throw what;
     if (what === '') return;
-    yield* await Promise.resolve([
-      { status: what, wasSettled, bankInstructionId: '4711', messageId: undefined, ...payment },
-    ]);
+    const named = { status: what, wasSettled, bankInstructionId: '4711', messageId: undefined };
+    yield* await Promise.resolve([payment].flat().map((one) => ({ ...named, ...one })));
   }
   const gateway = {
     getInstruction: () =>
@@ -319,6 +319,48 @@ describe('an instruction whose own list is empty, or fails for good', () => {
     const reader = reading('INITIATED', new BankError(500, raw), '');
     for (let n = 1; n < 5; n += 1) await failure(reader.readBack(work, [row]));
     expect(await reader.readBack(work, [row])).toMatchObject({ kind: 'fewer' });
+  });
+
+  it('lacks its rows where one payment by itself is answered with 401, unless such reads are known to be allowed', async () => {
+    const row = { rowNo: 1, bankPaymentId: '77', bankTransactionId: null } as unknown as PayableRow;
+    const reader = reading('INITIATED', '', '');
+    const unknown = new Unauthorised(401, raw);
+    reader.gateway.getPayment.mockRejectedValue(unknown);
+    expect(await reader.readBack(work, [row])).toMatchObject({ kind: 'fewer' });
+    const account = { ...work.account, reads: [...work.account.reads, 'PAYMENT' as const] };
+    expect(await failure(reader.readBack({ ...work, account }, [row]))).toBe(unknown);
+  });
+});
+
+describe('an unsubmitted instruction in which the bank lists its own fee', () => {
+  const payment = { bankPaymentId: '77', amountMinor: 100n, currency: 'EUR', iban: 'BE68539007547034' };
+  const row = { rowNo: 1, ...payment, bankTransactionId: null } as unknown as PayableRow;
+  const fee = { bankPaymentId: '78', ids: ['78'] as const, amountMinor: 15n, transactionType: 'FEE' };
+  const approved = { ...work, planned: { ...work.planned, rowCount: 1, totalMinor: 100n } };
+  const totals = { calculatedCount: 1, calculatedTotalMinor: 100n };
+
+  /** Read where its list shows its payment, unless that is left out, and besides what is given. */
+  async function readWith(besides: Partial<BankPayment>, shown: Partial<BankInstruction>, lacks = false) {
+    const all = [...(lacks ? [] : [{ ...payment, ids: ['77'] as const }]), besides];
+    return reading('INITIATED', 'INITIATED', gone, false, shown, all).readBack(approved, [row]);
+  }
+
+  it('is as it was approved where its totals are those of the approved rows', async () => {
+    expect(await readWith(fee, totals)).toMatchObject({ kind: 'equal' });
+  });
+
+  it.each<[string, Partial<BankPayment>, Partial<BankInstruction>]>([
+    ['no totals are shown', fee, {}],
+    ['no sum is shown', fee, { calculatedCount: 1 }],
+    ['the totals count it', fee, { calculatedCount: 2, calculatedTotalMinor: 115n }],
+    ['it names a payee', { ...fee, iban: 'BE71096123456769' }, totals],
+    ['it is no fee', { ...fee, transactionType: 'ACCOUNT_TO_EXTERNAL' }, totals],
+  ])('holds a payment that was never sent where %s', async (_what, besides, shown) => {
+    expect(await readWith(besides, shown)).toMatchObject({ kind: 'different' });
+  });
+
+  it('holds a payment that was never sent where an approved one is not shown', async () => {
+    expect(await readWith(fee, totals, true)).toMatchObject({ kind: 'different' });
   });
 });
 

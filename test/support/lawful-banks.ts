@@ -23,6 +23,7 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   unshownParams: ['read', 'refused'],
   fromDates: ['every', 'of-a-week', 'none'],
   instructionList: ['paged', 'whole'],
+  instructionRecords: ['whole'],
   emptyLists: ['envelope', 'without-items', '404', '204'],
   listingLagMs: [0, 100],
   reserves: ['at-debit'],
@@ -145,7 +146,7 @@ export function settingsFor(url: string, variants: Partial<Variants>): Settings 
       : { BANK_ACCESS_TOKEN: DEFAULT_TOKEN }),
     BANK_AMOUNT_UNIT: amountUnit,
     // Without links each look is one at everything the bank holds.
-    ...(linkReads === 'refused' && { FOLLOW_DELAYS_MS: '400' }),
+    ...(linkReads !== 'allowed' && { FOLLOW_DELAYS_MS: '400' }),
     BANK_WEBHOOK_FORM: signs === 'sent-bytes' ? 'raw' : 'reserialised',
     BANK_LAG_BOUND_MS: String(listingLagMs === 0 ? 0 : listingLagMs + 50),
   };

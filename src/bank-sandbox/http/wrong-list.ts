@@ -22,6 +22,7 @@ export function wrongList(answer: Answer, { what = 'missing', field = 'amount' }
     missing: () => [],
     twice: () => [record, record],
     foreign: () => [record, foreign(record)],
+    fee: () => [record, fee(record)],
     changed: () => [corrupted(record, field)],
   }[what]();
   return { ...answer, body: { ...body, items: records.toSpliced(middle, 1, ...instead) } };
@@ -33,6 +34,24 @@ function foreign(value: unknown): unknown {
   if (!isObject(value)) return value;
   const entries = Object.entries(value).filter(([key]) => key !== 'externalData');
   return Object.fromEntries(entries.map(([key, item]) => [key, foreignField(key, item)]));
+}
+
+/** A fee that the bank books for a payment: a record of its own that names no payee. */
+function fee(value: unknown): unknown {
+  const record = foreign(value);
+  if (!isObject(record) || !isObject(record.paymentTransactionInformation)) return record;
+  const { paymentTransactionParties: _parties, paymentTransactionInformation, ...rest } = record;
+  const { paymentTransactionIdentification, ...information } = paymentTransactionInformation;
+  if (!isObject(paymentTransactionIdentification)) return record;
+  const { messageId: _messageId, endToEndId: _endToEndId, ...named } = paymentTransactionIdentification;
+  return {
+    ...rest,
+    paymentTransactionInformation: {
+      ...information,
+      paymentTransactionIdentification: named,
+      transactionType: 'FEE',
+    },
+  };
 }
 
 function foreignField(key: string, value: unknown): unknown {

@@ -1,4 +1,6 @@
-import { PATHS } from '../../bank/types';
+import { PATHS, type PaymentTransaction } from '../../bank/types';
+import type { Wire } from '../amounts';
+import { isObject } from '../http/corruption';
 import { type Answer, type BankRequest, pathPattern, type Route } from '../http/exchange';
 import { notFound, Refusal } from '../refusal';
 import type { InstructionRecord, PaymentRecord } from '../state/records';
@@ -23,8 +25,12 @@ function readRoutes(context: BankRoutes): Route[] {
   const answered =
     (answer: (id: number, seenAtMs: number, request: BankRequest) => Answer) =>
     (request: BankRequest): Answer => {
-      if (variants.linkReads === 'refused')
-        throw new Refusal(403, 'NOT_AVAILABLE', 'this read is not available to distributors');
+      if (variants.linkReads !== 'allowed')
+        throw new Refusal(
+          variants.linkReads === 'refused' ? 403 : 401,
+          'NOT_AVAILABLE',
+          'this read is not available to distributors',
+        );
       return answer(wholeNumberParam(request.params[0]), asOfMs(context), request);
     };
   const read = (record: (id: number, seenAtMs: number) => unknown) =>
@@ -45,7 +51,8 @@ function readRoutes(context: BankRoutes): Route[] {
       handle: answered((id, seenAtMs, { query }) => {
         const params = context.variants.instructionList === 'whole' ? 'none' : 'pages';
         const list = { params, areShown: false } as const;
-        return paymentList(context, own(id, seenAtMs, isListGone).payments, query, list);
+        const answer = paymentList(context, own(id, seenAtMs, isListGone).payments, query, list);
+        return variants.instructionRecords === 'whole' ? answer : withoutStatuses(answer);
       }),
     },
     {
@@ -65,6 +72,17 @@ function readRoutes(context: BankRoutes): Route[] {
       ),
     },
   ];
+}
+
+/** A list whose records say nothing of how far they are. */
+function withoutStatuses(answer: Answer): Answer {
+  const { body } = answer;
+  if (!isObject(body) || !Array.isArray(body.items)) return answer;
+  const items = body.items.map((record: Wire<PaymentTransaction>) => {
+    const { id } = record.paymentTransactionInternalInformation;
+    return { ...record, paymentTransactionInternalInformation: { id } };
+  });
+  return { ...answer, body: { ...body, items } };
 }
 
 function changeRoutes({ bank, requests, views }: BankRoutes): Route[] {

@@ -93,7 +93,9 @@ function filterOf(
   const fromMs = momentOf(query, 'fromDate');
   if (fromMs !== undefined && !takesFrom(variants, bank.clock.now() - fromMs))
     throw badRequest('fromDate is refused');
-  if (fromMs !== undefined) tests.push(({ createdAtMs }) => createdAtMs >= fromMs);
+  if (fromMs !== undefined && variants.fromDates === 'of-settlement')
+    tests.push(({ history }) => history.hadBy('SETTLED', seenAtMs));
+  else if (fromMs !== undefined) tests.push(({ createdAtMs }) => createdAtMs >= fromMs);
   const toMs = momentOf(query, 'toDate');
   if (toMs !== undefined) tests.push(({ createdAtMs }) => createdAtMs <= toMs);
   const minAmount = query.get('minAmount');
@@ -107,7 +109,7 @@ function filterOf(
 }
 
 function takesFrom({ fromDates }: BankRoutes['variants'], agoMs: number): boolean {
-  return fromDates === 'every' || (fromDates === 'of-a-week' && agoMs <= WEEK_MS);
+  return ['every', 'of-settlement'].includes(fromDates) || (fromDates === 'of-a-week' && agoMs <= WEEK_MS);
 }
 
 function momentOf(query: URLSearchParams, name: string): number | undefined {
