@@ -63,6 +63,8 @@ export interface Variants {
   addsOfOne: 'side-by-side' | 'in-turn';
   /** An add to an instruction answers 404 for so long after it was initiated, on the bank's clock. */
   addableAfterMs: number;
+  /** Whether an add beside another, or too early, answers as `addsOfOne` and `addableAfterMs` say, or 422. */
+  untimelyAdds: 'as-said' | 'refused';
   /** The reads the document names only as links: allowed, or answered with 403. */
   linkReads: 'allowed' | 'refused';
   /** Whether lists show payments from their add on, or only once their instruction was submitted. */
@@ -194,6 +196,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   addAfterSubmit: 'refused',
   addsOfOne: 'side-by-side',
   addableAfterMs: 0,
+  untimelyAdds: 'as-said',
   linkReads: 'allowed',
   listsShow: 'added',
   omitFromLists: [],
@@ -283,6 +286,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   addAfterSubmit: choice('refused', 'accepted'),
   addsOfOne: choice('side-by-side', 'in-turn'),
   addableAfterMs: whole(0, MANY),
+  untimelyAdds: choice('as-said', 'refused'),
   linkReads: choice('allowed', 'refused'),
   listsShow: choice('added', 'submitted'),
   omitFromLists: listOf('parties', 'messageId', 'customerInstructionId'),

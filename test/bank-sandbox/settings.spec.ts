@@ -24,6 +24,7 @@ const OTHERWISE: Variants = {
   addAfterSubmit: 'accepted',
   addsOfOne: 'in-turn',
   addableAfterMs: 100,
+  untimelyAdds: 'refused',
   linkReads: 'refused',
   listsShow: 'submitted',
   omitFromLists: ['parties', 'messageId', 'customerInstructionId'],

@@ -30,6 +30,7 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   addAfterSubmit: ['refused', 'accepted'],
   addsOfOne: ['side-by-side'],
   addableAfterMs: [0],
+  untimelyAdds: ['as-said'],
   linkReads: ['allowed', 'refused'],
   listsShow: ['added'],
   omitFromLists: [[], ['parties'], ['messageId'], ['parties', 'messageId'], ['customerInstructionId']],
