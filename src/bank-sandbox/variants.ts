@@ -153,6 +153,8 @@ export interface Variants {
   tokenForm: 'json' | 'form' | 'basic';
   /** Lifetime of a token from the token endpoint, on the bank's clock. */
   tokenLifetimeS: number;
+  /** Whether each token of a client lives to its end, or a new one ends those before it. */
+  tokensLive: 'side-by-side' | 'until-the-next';
   /** What a hook without any associated identity receives. */
   hooksWithoutIdentity: 'nothing' | 'everything';
   /** What the end of a hook, and the association of an identity, are answered with: a message, or 204. */
@@ -226,6 +228,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   signs: 'sent-bytes',
   tokenForm: 'json',
   tokenLifetimeS: 600,
+  tokensLive: 'side-by-side',
   hooksWithoutIdentity: 'nothing',
   hookAnswers: 'message',
   webhooksPerMinute: 100,
@@ -316,6 +319,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   signs: choice('sent-bytes', 'compact-json'),
   tokenForm: choice('json', 'form', 'basic'),
   tokenLifetimeS: whole(1, MANY),
+  tokensLive: choice('side-by-side', 'until-the-next'),
   hooksWithoutIdentity: choice('nothing', 'everything'),
   hookAnswers: choice('message', 'nothing'),
   webhooksPerMinute: whole(1, MANY),

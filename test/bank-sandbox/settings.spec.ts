@@ -54,6 +54,7 @@ const OTHERWISE: Variants = {
   signs: 'compact-json',
   tokenForm: 'basic',
   tokenLifetimeS: 60,
+  tokensLive: 'until-the-next',
   hooksWithoutIdentity: 'everything',
   hookAnswers: 'nothing',
   webhooksPerMinute: 5,

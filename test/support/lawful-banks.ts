@@ -60,6 +60,7 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   signs: ['sent-bytes', 'compact-json'],
   tokenForm: ['json', 'form', 'basic'],
   tokenLifetimeS: [60, 600],
+  tokensLive: ['side-by-side'],
   hooksWithoutIdentity: ['nothing', 'everything'],
   hookAnswers: ['message', 'nothing'],
   webhooksPerMinute: [100],
