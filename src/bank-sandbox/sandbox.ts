@@ -87,7 +87,7 @@ async function startUnlocked(options: SandboxOptions): Promise<Sandbox> {
     options.tokens ?? [{ token: DEFAULT_TOKEN, scopes: SCOPES }],
     options.clients ?? [{ ...DEFAULT_CLIENT, scopes: SCOPES }],
     clock,
-    variants.tokenLifetimeS,
+    variants,
   );
   const deliveries = new Deliveries(bank, options.webhookSecret ?? DEFAULT_WEBHOOK_SECRET, faults);
   const ticker = new Ticker(bank, () => deliveries.wake());

@@ -65,6 +65,8 @@ export interface Variants {
   addsOfOne: 'side-by-side' | 'in-turn';
   /** An add to an instruction answers 404 for so long after it was initiated, on the bank's clock. */
   addableAfterMs: number;
+  /** Whether an add beside another, or too early, answers as `addsOfOne` and `addableAfterMs` say, or 422. */
+  untimelyAdds: 'as-said' | 'refused';
   /** The reads the document names only as links: allowed, or answered with 403, or with 401 as an unknown token is. */
   linkReads: 'allowed' | 'refused' | 'unauthorised';
   /** Whether lists show payments from their add on, or only once their instruction was submitted. */
@@ -153,6 +155,8 @@ export interface Variants {
   tokenForm: 'json' | 'form' | 'basic';
   /** Lifetime of a token from the token endpoint, on the bank's clock. */
   tokenLifetimeS: number;
+  /** Whether each token of a client lives to its end, or a new one ends those before it. */
+  tokensLive: 'side-by-side' | 'until-the-next';
   /** What a hook without any associated identity receives. */
   hooksWithoutIdentity: 'nothing' | 'everything';
   /** What the end of a hook, and the association of an identity, are answered with: a message, or 204. */
@@ -197,6 +201,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   addAfterSubmit: 'refused',
   addsOfOne: 'side-by-side',
   addableAfterMs: 0,
+  untimelyAdds: 'as-said',
   linkReads: 'allowed',
   listsShow: 'added',
   omitFromLists: [],
@@ -226,6 +231,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   signs: 'sent-bytes',
   tokenForm: 'json',
   tokenLifetimeS: 600,
+  tokensLive: 'side-by-side',
   hooksWithoutIdentity: 'nothing',
   hookAnswers: 'message',
   webhooksPerMinute: 100,
@@ -287,6 +293,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   addAfterSubmit: choice('refused', 'accepted'),
   addsOfOne: choice('side-by-side', 'in-turn'),
   addableAfterMs: whole(0, MANY),
+  untimelyAdds: choice('as-said', 'refused'),
   linkReads: choice('allowed', 'refused', 'unauthorised'),
   listsShow: choice('added', 'submitted'),
   omitFromLists: listOf('parties', 'messageId', 'customerInstructionId'),
@@ -316,6 +323,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   signs: choice('sent-bytes', 'compact-json'),
   tokenForm: choice('json', 'form', 'basic'),
   tokenLifetimeS: whole(1, MANY),
+  tokensLive: choice('side-by-side', 'until-the-next'),
   hooksWithoutIdentity: choice('nothing', 'everything'),
   hookAnswers: choice('message', 'nothing'),
   webhooksPerMinute: whole(1, MANY),

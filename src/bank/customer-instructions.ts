@@ -41,7 +41,13 @@ export class CustomerInstructions {
   /** {@link initiate} with a body already written; exactly these bytes are sent. */
   initiateBytes(body: string): Promise<Outcome<CustomerInstruction>> {
     const path = PATHS.initiate();
-    return this.session.change({ method: 'POST', path, body, answer: customerInstruction, renewOn401: true });
+    return this.session.change({
+      method: 'POST',
+      path,
+      body,
+      answer: customerInstruction,
+      renewsToken: true,
+    });
   }
 
   /** Step 2: one payment into the instruction. Scope `customer-instruction_initiation` (Multi-step). */
@@ -60,7 +66,7 @@ export class CustomerInstructions {
       body,
       answer: paymentTransaction,
       faultsOf: paymentOfInstruction(instructionId),
-      renewOn401: true,
+      renewsToken: true,
       givenUp,
     });
   }
@@ -143,7 +149,7 @@ export class CustomerInstructions {
   /** Deletes an instruction before its submission. Scope not shown (Paths exposed only as links). */
   delete(instructionId: string): Promise<Outcome<undefined>> {
     const path = PATHS.creditTransfer(segment(instructionId));
-    return this.session.change({ method: 'DELETE', path, renewOn401: true });
+    return this.session.change({ method: 'DELETE', path, renewsToken: true });
   }
 
   /** Changes a payment before the submission. Body and scope not shown (Paths exposed only as links). */
@@ -163,7 +169,7 @@ export class CustomerInstructions {
   /** Deletes a payment before the submission. Scope not shown (Paths exposed only as links). */
   deletePaymentTransaction(paymentTransactionId: string): Promise<Outcome<undefined>> {
     const path = PATHS.creditTransferPaymentTransaction(segment(paymentTransactionId));
-    return this.session.change({ method: 'DELETE', path, renewOn401: true });
+    return this.session.change({ method: 'DELETE', path, renewsToken: true });
   }
 }
 

@@ -37,8 +37,8 @@ export interface Change<T extends z.ZodType = z.ZodUndefined> extends Leaving {
   noContent?: string;
   /** Whether a successful answer is about what was sent; one that is not leaves a doubt. */
   faultsOf?: FaultsOf<z.output<T>>;
-  /** Renew the token once and send again on a 401: only where a 401 counts as not executed. */
-  renewOn401?: boolean;
+  /** Renew the token once and send again on a 401, or a 403 to an old one: only where these count as not executed. */
+  renewsToken?: boolean;
   freshConnection?: boolean;
   /** Longest wait for the rate budget, and for the token; a call that may not start late passes a small one. */
   maxQueueMs?: number;
@@ -66,10 +66,16 @@ const BROKEN_CONNECTION: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 
 const NO_CONTENT = 204;
 
+/** So many renewed tokens in a row are turned away as our access is refused. */
+const MOST_TURNED_AWAY = 3;
+const ENDED_EARLY = 'a renewed one was turned away: another replica may have been given the next';
+
 /** Token, rate budget and one exchange: what every method of the client goes through. */
 export class BankSession {
   /** Without a slash at its end. */
   readonly baseUrl: string;
+  /** Renewed tokens since anything was taken. */
+  private readonly turnedAway = new Set<string>();
 
   constructor(private readonly options: SessionOptions) {
     this.baseUrl = options.baseUrl.replace(/\/+$/, '');
@@ -109,13 +115,13 @@ export class BankSession {
 
   /**
    * One request, one outcome; never throws for what the bank or the network does. The only second request is
-   * the one after a 401 where `renewOn401` says so.
+   * the one with another token where `renewsToken` says so.
    */
   async change<T extends z.ZodType = z.ZodUndefined>(change: Change<T>): Promise<Outcome<z.output<T>>> {
     try {
       const result = await this.exchange(
         change,
-        change.renewOn401 ?? false,
+        change.renewsToken ?? false,
         change.maxQueueMs ?? LONGEST_WAIT_MS,
         change,
       );
@@ -160,18 +166,35 @@ export class BankSession {
 
   private async exchange(
     request: Sent,
-    renewOn401: boolean,
+    renewsToken: boolean,
     maxQueueMs: number,
     { turn, givenUp }: Leaving = {},
   ): Promise<HttpResult> {
-    const { budget, token } = this.options;
+    const { budget } = this.options;
     const used = await unlessGivenUp(this.tokenInTurn(maxQueueMs, { turn, givenUp }), givenUp);
     const result = await this.send(request, used);
-    if (result.kind !== 'answer' || result.status !== 401 || !renewOn401) return result;
-    const renewed = await token.renewAfter401(used).catch(refusedAsNone);
+    const renewed = renewsToken ? await this.renewedAfter(result, used) : undefined;
     if (renewed === undefined) return result;
     await unlessGivenUp(budget.take(maxQueueMs, { givenUp }), givenUp);
-    return this.send(request, renewed);
+    const again = await this.send(request, renewed);
+    if (statusOf(again) === 401 && this.isPerhapsAnothers(renewed))
+      throw new TokenUnavailable(ENDED_EARLY, false);
+    return again;
+  }
+
+  /** Another token, where one was turned away and there can be one. */
+  private async renewedAfter(result: HttpResult, used: string): Promise<string | undefined> {
+    const { token } = this.options;
+    const status = statusOf(result);
+    if (status === 401) return token.renewAfter401(used).catch(refusedAsNone);
+    if (status === 403) return token.renewAfter403(used).catch(refusedAsNone);
+    return undefined;
+  }
+
+  /** Whether a token may have been turned away as another replica was given the next: not time after time. */
+  private isPerhapsAnothers(renewed: string): boolean {
+    if (this.turnedAway.size < MOST_TURNED_AWAY) this.turnedAway.add(renewed);
+    return this.turnedAway.size < MOST_TURNED_AWAY;
   }
 
   /** Waits for a turn, unless one may be used, and for the token to send with. */
@@ -201,6 +224,7 @@ export class BankSession {
       freshConnection: request.freshConnection,
       mayLeave: request.mayLeave,
     });
+    if (result.kind === 'answer' && isSuccess(result.status)) this.turnedAway.clear();
     if (result.kind === 'answer')
       this.options.budget.observe({ ...rateSignalOf(result), isApart: !ofPayments(request.path) });
     return result;
@@ -210,6 +234,10 @@ export class BankSession {
 /** Whether payments pass the endpoint: those of customer instructions, and of their credit transfers. */
 function ofPayments(path: string): boolean {
   return path.startsWith(PATHS.customerInstruction(''));
+}
+
+function statusOf(result: HttpResult): number | undefined {
+  return result.kind === 'answer' ? result.status : undefined;
 }
 
 function retryAfterMs(result: HttpResult): number | undefined {

@@ -23,6 +23,12 @@ export interface TokenSource {
    * @throws TokenUnavailable, RateLimited
    */
   renewAfter401(rejected: string): Promise<string | undefined>;
+  /**
+   * As `renewAfter401` after a 403, which may be how the end of a token is answered: undefined also where `rejected` is
+   * young, which has not ended.
+   * @throws TokenUnavailable, RateLimited
+   */
+  renewAfter403(rejected: string): Promise<string | undefined>;
 }
 
 /** A token given by the operator; it cannot be renewed. */
@@ -39,6 +45,10 @@ export class StaticToken implements TokenSource {
 
   async renewAfter401(): Promise<undefined> {
     return undefined;
+  }
+
+  renewAfter403(): Promise<undefined> {
+    return this.renewAfter401();
   }
 }
 
@@ -65,6 +75,8 @@ const ASSUMED_LIFE_S = 300;
 const RENEW_BEFORE_MS = 60_000;
 /** A token that is turned away sooner has not ended: that would have every submit ask for one of its own. */
 const SHORTEST_LIFE_MS = 1_000;
+/** A token that is forbidden something sooner has not ended: it lacks a right. */
+const SURELY_ALIVE_MS = 60_000;
 /** After a failure callers share it for this long instead of hammering an endpoint that may lock the client out. */
 const FAILURE_PAUSE_MS = 2_000;
 /** OAuth's own refusals of a client (RFC 6749, 5.2), and of what it sent. */
@@ -123,6 +135,13 @@ export class ClientCredentialsToken implements TokenSource {
     if (this.token?.text === rejected) this.sawEndOf(this.token);
     this.token = undefined;
     return (await this.renew()).text;
+  }
+
+  async renewAfter403(rejected: string): Promise<string | undefined> {
+    const { token } = this;
+    if (token && token.text !== rejected) return token.text;
+    const ageMs = this.clock.nowMs() - (token?.gotAtMs ?? 0);
+    return ageMs < SURELY_ALIVE_MS ? undefined : (await this.renew()).text;
   }
 
   private sawEndOf({ gotAtMs }: Token): void {

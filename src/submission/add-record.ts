@@ -6,7 +6,7 @@ import { EmployerTransaction, Statement } from '../database/database';
 import type { Claim } from '../database/leases';
 import type { PersonalData } from '../database/personal-data';
 import { aboutInstruction, Alarm, raise } from '../pay-run/attention.store';
-import { ECHO_IN_BUILDING, REFUSED_ALONE } from '../pay-run/attention-words';
+import { AttentionKind, ECHO_IN_BUILDING, REFUSED_ALONE } from '../pay-run/attention-words';
 import { answeredOtherwise, askOfDifferences } from '../pay-run/difference';
 import { AddOutcome } from '../pay-run/instruction.entity';
 import { lockInstruction } from '../pay-run/instruction.store';
@@ -14,6 +14,11 @@ import { wordsOfOther } from '../pay-run/match';
 import { saidIn, whyOf } from './call-record';
 import { notedId } from './taken-ids';
 import { PayableRow, Work } from './work';
+
+/** Of so many rows at most people are asked at once, of an instruction that was filled as fast as may be. */
+const MOST_ASKED_AT_FIRST = 4;
+
+const ROW_REFUSED: readonly AttentionKind[] = ['ROW_REFUSED_BY_BANK', 'ROW_REFUSED_IN_MID_RUN'];
 
 /** One row and what the bank answered to its add. */
 export interface AddResult {
@@ -68,6 +73,7 @@ export async function intendAdds(
  * bank provably did not take for want of access, rate or connection leaves no record: it is simply added later. Nothing
  * is recorded where the intent is not there, which a failover may have lost: the read back finds what the bank took. Nor is
  * what somebody else has written down meanwhile as in doubt, who took the instruction up or gave it up.
+ * @param gentleness with 0 people are asked about a few refused rows alone: they may be refused for how they were added
  */
 export async function recordAdds(
   tx: EmployerTransaction,
@@ -75,11 +81,13 @@ export async function recordAdds(
   work: Work,
   batch: number,
   results: readonly AddResult[],
+  gentleness: number,
 ): Promise<void> {
   const recorded = results.flatMap(recordOf);
   const refused = recorded.filter(({ outcome }) => outcome === 'REFUSED');
   const echoes = recorded.filter(isEcho).map((one) => wordsOfEcho(personal, one));
-  if (refused.length > 0 || echoes.length > 0) await raiseOf(tx, work, refused, echoes);
+  if (refused.length > 0 || echoes.length > 0)
+    await raiseOf(tx, work, refused, echoes, gentleness > 0 ? Infinity : MOST_ASKED_AT_FIRST);
   tx.beforeCommit('record', () => recording(tx, work, batch, recorded));
 }
 
@@ -111,7 +119,7 @@ export async function recordRefused(
       refused.map(({ row }) => row.paymentId),
     ],
   );
-  await raiseOf(tx, work, refused, []);
+  await raiseOf(tx, work, refused, [], Infinity);
 }
 
 /**
@@ -193,16 +201,21 @@ function wordsOfEcho(personal: PersonalData, { row, why = '', echo }: Recorded):
   return `row ${row.rowNo} ${wordsOfOther(personal, { fields, shown: echo })}`;
 }
 
-/** Of an instruction that was given up meanwhile nothing is asked: its rows are added to another. */
+/**
+ * Of an instruction that was given up meanwhile nothing is asked: its rows are added to another.
+ * @param mostAsked of so many refused rows of it people are asked
+ */
 async function raiseOf(
   tx: EmployerTransaction,
   work: Work,
   refused: readonly Recorded[],
   echoes: readonly string[],
+  mostAsked: number,
 ): Promise<void> {
   const instruction = await lockInstruction(tx, work.instruction.id);
   if (instruction.status !== 'BUILDING') return;
-  for (const one of refused) {
+  const asked = refused.length > 0 ? await refusalsAsked(tx, instruction.id) : 0;
+  for (const one of refused.slice(0, Math.max(mostAsked - asked, 0))) {
     const happened = `The bank refused the payment of row ${one.row.rowNo}: ${one.why ?? 'no reason was given'}`;
     await raiseRefused(tx, work, one.row, { happened, bankWords: one.bankWords });
   }
@@ -210,6 +223,27 @@ async function raiseOf(
   const what = answeredOtherwise(instruction);
   const differences = { kind: 'ECHO_MISMATCH', what, named: echoes, certain: ECHO_IN_BUILDING } as const;
   await askOfDifferences(tx, instruction, work.planned, differences, instruction.id);
+}
+
+/** Refused rows of an instruction of which people are being asked. */
+async function refusalsAsked(tx: EmployerTransaction, instructionId: string): Promise<number> {
+  const [row] = await tx.query<{ n: number }>(
+    `SELECT count(*)::int AS n FROM attention WHERE employer_id = $1 AND instruction_id = $2
+       AND kind = ANY ($3) AND resolved_at IS NULL`,
+    [tx.employerId, instructionId, ROW_REFUSED],
+  );
+  return row?.n ?? 0;
+}
+
+/** Whether more rows of an instruction were refused than people are asked of: it is built again first, and gently. */
+export async function isRefusedUnasked(tx: EmployerTransaction, instructionId: string): Promise<boolean> {
+  const unasked = await tx.query(
+    `SELECT FROM bank_payment b WHERE b.employer_id = $1 AND b.instruction_id = $2 AND b.add_outcome = 'REFUSED'
+       AND NOT EXISTS (SELECT FROM attention a WHERE a.employer_id = $1 AND a.instruction_id = $2
+         AND a.payment_id = b.payment_id AND a.kind = ANY ($3) AND a.resolved_at IS NULL) LIMIT 1`,
+    [tx.employerId, instructionId, ROW_REFUSED],
+  );
+  return unasked.length > 0;
 }
 
 /** Asks about a payment that the bank does not take into its instruction. */

@@ -115,9 +115,13 @@ export class Adder {
     return this.begin(job);
   }
 
-  private async record({ claim, work }: Job, batch: Batch, results: readonly AddResult[]): Promise<void> {
+  private async record(
+    { claim, work, gentleness }: Job,
+    batch: Batch,
+    results: readonly AddResult[],
+  ): Promise<void> {
     await this.database.inEmployerRepeatedly(claim.employerId, (tx) =>
-      recordAdds(tx, this.personal, work, batch.number, results),
+      recordAdds(tx, this.personal, work, batch.number, results, gentleness),
     );
     crashPoint('build.adds-recorded');
   }

@@ -23,7 +23,8 @@ import { closeOpenAdds } from '../pay-run/open-adds';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { accessRefused, forbiddenBefore } from '../pay-run/refused-access';
 import { byPayment, Course, isForbidden, resultsOf, turnOf } from './add-course';
-import { AddResult, recordRefused } from './add-record';
+import { Abandonment } from './abandonment';
+import { AddResult, isRefusedUnasked, recordRefused } from './add-record';
 import { Adder, BUILD_TURNS } from './adder';
 import { finishCall, saidIn, whyOf } from './call-record';
 import { afterBuildAnswer, AfterRefusal } from './decision';
@@ -47,6 +48,10 @@ const REFUSALS_TO_INITIATE: readonly AttentionKind[] = ['REBUILD_LIMIT', 'INITIA
 
 /** What a bank that stays down costs at most: an empty instruction each five minutes. */
 const LONGEST_PAUSE_MS = 300_000;
+
+const REFUSED_MANY = 'the bank refused many of its payments, which may be for how they were added';
+const WHY_REFUSED =
+  'Why are payments refused in customer instruction {ref}? Does it take one at a time, or only some time after it was opened?';
 
 /** That an id of the bank is that of one instruction, of whatever employer. */
 const ONE_INSTRUCTION = 'instruction_bank_instruction_id_key';
@@ -74,6 +79,7 @@ export class Builder {
     private readonly adder: Adder,
     private readonly personal: PersonalData,
     private readonly verifier: Verifier,
+    private readonly abandonment: Abandonment,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -89,8 +95,15 @@ export class Builder {
       withAnswers(tx, work.instruction, rows),
     );
     if (answered.some((row) => row.addOutcome === null)) return 0;
-    if (answered.some((row) => row.addOutcome === 'REFUSED')) return 'never';
+    if (answered.some((row) => row.addOutcome === 'REFUSED')) return this.refusedSome(claim, work);
     return this.verifier.step(claim, work, answered);
+  }
+
+  /** Waits for people; where many are refused it is built again first, as the bank may refuse how they were added. */
+  private async refusedSome(claim: Claim, work: Work): Promise<'never'> {
+    const { id, employerId } = work.instruction;
+    const unasked = await this.database.inEmployer(employerId, (tx) => isRefusedUnasked(tx, id));
+    return unasked ? this.abandonment.rebuild(claim, work, REFUSED_MANY, WHY_REFUSED) : 'never';
   }
 
   /** Step 1. An initiate in doubt is tried again: what it may have made is an empty orphan (rule 3). */

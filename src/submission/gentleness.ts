@@ -11,9 +11,10 @@ export interface Gentleness {
 
 /**
  * A bank may take one add of an instruction at a time, or know an instruction only some time after it has opened it: what
- * failed so would fail alike each time. Counted are earlier attempts at these rows that left an add in doubt, and attempts
- * at any other rows of the run of whose adds the bank answered several so: one may be the fault of its row, and a bank
- * whose successes cannot be used may take them all.
+ * failed so would fail alike each time. Counted are earlier attempts at these rows that left an add in doubt or refused,
+ * twice where several were refused, since people may be asked about each; and attempts at any other rows of the run of
+ * whose adds the bank answered several in doubt: one may be the fault of its row, and a bank whose successes cannot be used
+ * may take them all.
  */
 export async function gentlenessFor(
   tx: EmployerTransaction,
@@ -27,13 +28,14 @@ export async function gentlenessFor(
          AND planned_instruction_id = ANY (ARRAY(
            SELECT id FROM planned_instruction WHERE employer_id = $1 AND pay_run_id = $2 AND run_version = $3))),
      in_vain AS (
-       SELECT a.planned_id FROM bank_payment b JOIN attempt a ON a.id = b.instruction_id
-       WHERE b.employer_id = $1 AND b.add_outcome = 'IN_DOUBT' AND b.instruction_id = ANY (ARRAY(SELECT id FROM attempt))
-         AND (a.at_these_rows OR b.add_doubt ~ '^status [^2]')
+       SELECT a.planned_id, CASE WHEN count(*) FILTER (WHERE b.add_outcome = 'REFUSED') > 1 THEN 2 ELSE 1 END AS times
+       FROM bank_payment b JOIN attempt a ON a.id = b.instruction_id
+       WHERE b.employer_id = $1 AND b.add_outcome IN ('IN_DOUBT', 'REFUSED') AND b.instruction_id = ANY (ARRAY(SELECT id FROM attempt))
+         AND (a.at_these_rows OR b.add_outcome = 'IN_DOUBT' AND b.add_doubt ~ '^status [^2]')
        GROUP BY a.id, a.planned_id, a.at_these_rows
        HAVING a.at_these_rows OR count(*) > 1)
      SELECT (
-       SELECT coalesce(max(times), 0)::int FROM (SELECT count(*) AS times FROM in_vain GROUP BY planned_id) AS counted) AS step,
+       SELECT coalesce(max(times), 0)::int FROM (SELECT sum(times) AS times FROM in_vain GROUP BY planned_id) AS counted) AS step,
        (SELECT extract(epoch FROM clock_timestamp() - max(coalesce(finished_at, intended_at))) * 1000 FROM bank_call
         WHERE employer_id = $1 AND instruction_id = $5 AND operation = 'initiate') AS opened_ago_ms`,
     [tx.employerId, planned.payRunId, planned.runVersion, planned.id, instruction.id],

@@ -104,6 +104,22 @@ describe('the token endpoint', () => {
   });
 });
 
+it('ends a token with the next one of its client where the bank does', async () => {
+  const bank = await Tester.start({ variants: { tokensLive: 'until-the-next' } });
+  const issued = async (): Promise<string> =>
+    (
+      await bank.post(TOKEN_PATH, {
+        grant_type: 'client_credentials',
+        client_id: DEFAULT_CLIENT.id,
+        client_secret: DEFAULT_CLIENT.secret,
+      })
+    ).body.access_token;
+  const [first, second] = [await issued(), await issued()];
+  const status = async (token: string) => (await bank.as(token).get(PATHS.products())).status;
+  expect([await status(first), await status(second)]).toEqual([401, 200]);
+  await bank.close();
+});
+
 describe('the form in which a token is asked for', () => {
   const { id, secret } = { id: 'one:two', secret: 's3crét %+&' };
   const client = { id, secret, scopes: SCOPES };

@@ -111,7 +111,7 @@ async function settle(company: Company, work: Work): Promise<Record<string, numb
   return {
     begin: await readPerRow(company, (tx) => movePaymentSet(tx, { ...set, from: 'APPROVED', to: 'AT_BANK' })),
     load: await readPerRow(company, (tx) => payableRows(tx, office.personal, work)),
-    add: await readPerRow(company, (tx) => recordAdds(tx, office.personal, work, 1, rows.map(answered))),
+    add: await readPerRow(company, (tx) => recordAdds(tx, office.personal, work, 1, rows.map(answered), 0)),
     submit: await readPerRow(company, (tx) =>
       movePaymentSet(tx, { ...set, from: 'AT_BANK', to: 'SUBMITTED' }),
     ),

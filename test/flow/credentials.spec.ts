@@ -97,6 +97,24 @@ describe('an access token that the bank turns away', () => {
   });
 });
 
+describe('an access token that the next one ends, as the bank gives it to each replica', () => {
+  it('only delays a run that two of them build', async () => {
+    const variants = { tokenLifetimeS: 599, tokensLive: 'until-the-next', linkReads: 'allowed' } as const;
+    const payroll = await Payroll.start({ replicas: 2, rowsPerInstruction: 5, sandbox: { variants } });
+    try {
+      // A submit is not sent again: one that the other's token ends is a person's to decide.
+      await payroll.stopPastTheGate();
+      const id = await payroll.paid(payFile(payRows(200)));
+      await eventually(async () => {
+        expect(await payroll.attention()).toEqual([]);
+        return (await payroll.run(id)).status === 'SUBMITTING';
+      }, 30_000);
+    } finally {
+      await payroll.close();
+    }
+  });
+});
+
 describe('a token that the bank turns away in an answer that cannot be unpacked', () => {
   it('is asked about while a run is followed', async () => {
     const variants = { linkReads: 'allowed', submitWaitsFor: 'approval' } as const;

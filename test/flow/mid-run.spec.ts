@@ -238,7 +238,7 @@ describe('a refusal that was recorded late', () => {
     expect((await decide(path, 'TRY_AGAIN')).status).toBe(200);
     await payroll.until(id, ['SETTLED'], 20_000);
     await database.inEmployer(given!.employer_id, (tx) =>
-      recordAdds(tx, personal(), work!, 99, [refusal(work!)]),
+      recordAdds(tx, personal(), work!, 99, [refusal(work!)], 0),
     );
     expect(await kinds()).toEqual([]);
   });
@@ -256,7 +256,7 @@ describe('a refusal that was recorded late', () => {
     const database = payroll.services[0]!.app.get(Database);
     await database.inEmployer(given!.employer_id, async (tx) => {
       const work = await instructionOfRun(tx, given!.id);
-      await recordAdds(tx, personal(), work!, 99, [refusal(work!, given!.payment_id)]);
+      await recordAdds(tx, personal(), work!, 99, [refusal(work!, given!.payment_id)], 0);
     });
     expect(await kinds()).toEqual(['ROW_REFUSED_BY_BANK']);
     await payroll.wakeAll();

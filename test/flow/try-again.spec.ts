@@ -131,6 +131,44 @@ describe('what the bank refused while a run was built', () => {
     expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
   });
 
+  describe.each([
+    ['beside another', { addsOfOne: 'in-turn' }, '0'],
+    ['too early', { addableAfterMs: 600 }, '700'],
+  ] as const)('because it was added %s', (_when, choice, BANK_LAG_BOUND_MS) => {
+    const start = async () => {
+      const variants = { ...choice, untimelyAdds: 'refused' } as const;
+      payroll = await Payroll.start({ sandbox: { variants }, settings: { BANK_LAG_BOUND_MS } });
+    };
+    const attempts = async (id: string): Promise<number> => (await payroll.run(id)).instructions[0].attempt;
+    const timesPaid = async () => (await payroll.ledger()).payees.map(({ count }) => count);
+
+    it('is taken once two people say so, one at a time and later', async () => {
+      await start();
+      const id = await payroll.paid(payFile(payRows(3)));
+      const path = await payroll.askedAbout(id, 'ROW_REFUSED_BY_BANK');
+      expect([(await propose(path)).status, (await confirm(path)).status]).toEqual([201, 200]);
+      await payroll.until(id, ['SETTLED'], 10_000);
+      expect([await attempts(id), await timesPaid()]).toEqual([2, [1, 1, 1]]);
+      expect(await payroll.attention()).toEqual([]);
+    });
+
+    it('is taken by itself where many are, and nobody is left asked', async () => {
+      await start();
+      const id = await payroll.paid(payFile(payRows(24)));
+      await payroll.until(id, ['SETTLED'], 10_000);
+      expect([await attempts(id), await timesPaid()]).toEqual([2, Array(24).fill(1)]);
+      expect(await payroll.attention()).toEqual([]);
+    });
+  });
+
+  it('is asked about by its row, however many are, once it is refused one at a time too', async () => {
+    payroll = await Payroll.start();
+    await payroll.fault({ operation: 'add', kind: '422', every: 1 });
+    const id = await payroll.paid(payFile(payRows(6)));
+    await eventually(async () => (await payroll.attention()).length === 6, 15_000);
+    expect((await payroll.run(id)).instructions[0].attempt).toBe(2);
+  });
+
   it.each([
     ['an add', 'add', 'ROW_REFUSED_BY_BANK'],
     ['an initiation', 'initiate', 'INITIATE_REFUSED'],

@@ -66,6 +66,23 @@ describe('how gently an instruction is filled', () => {
     expect(await steps(run)).toEqual([2, 0, 0]);
   });
 
+  it('and two where several of its adds were refused, which says nothing of the others', async () => {
+    const { run, atBank } = await building();
+    const refused = async (adds: number) => {
+      await inDoubt(atBank, 1, adds, null);
+      await office.tamper(
+        `UPDATE bank_payment b SET add_outcome = 'REFUSED' FROM instruction i
+         WHERE i.id = b.instruction_id AND i.pay_run_id = $1 AND b.add_outcome = 'IN_DOUBT'`,
+        [run.id],
+      );
+      await atBank.rebuild(1);
+    };
+    await refused(1);
+    expect(await steps(run)).toEqual([1, 0, 0]);
+    await refused(2);
+    expect(await steps(run)).toEqual([3, 0, 0]);
+  });
+
   it('as the others of its run that the bank answered several adds of in doubt, also before they are given up', async () => {
     const { run, atBank } = await building();
     await failed(atBank, 1, 1, 'status 409');

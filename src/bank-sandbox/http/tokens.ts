@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type Scope, SCOPES } from '../../bank/types';
 import type { BankClock } from '../clock';
 import { Refusal } from '../refusal';
+import type { Variants } from '../variants';
 import { parsed } from './requests';
 
 export interface StaticToken {
@@ -36,13 +37,16 @@ const MAX_TOKENS = 10_000;
 
 /** Who may call, and for what. Issued tokens are forgotten at a restart; static ones never end. */
 export class Tokens {
-  private readonly issued = new Map<string, { scopes: readonly Scope[]; expiresAtMs: number }>();
+  private readonly issued = new Map<
+    string,
+    { client: Client; scopes: readonly Scope[]; expiresAtMs: number }
+  >();
 
   constructor(
     private readonly statics: readonly StaticToken[],
     private readonly clients: readonly Client[],
     private readonly clock: BankClock,
-    private readonly lifetimeS: number,
+    private readonly variants: Pick<Variants, 'tokenLifetimeS' | 'tokensLive'>,
   ) {}
 
   /** Throws 401 without a known, living token and 403 when it lacks one of the scopes. */
@@ -70,13 +74,15 @@ export class Tokens {
     if (!client) throw new Refusal(401, 'INVALID_CLIENT', 'the client is not known');
     const asked = scope?.split(' ') ?? [...SCOPES];
     const scopes = client.scopes.filter((scope) => asked.includes(scope));
+    const { tokenLifetimeS, tokensLive } = this.variants;
     this.forgetExpired();
+    if (tokensLive === 'until-the-next') this.endThoseOf(client);
     const token = randomBytes(24).toString('base64url');
-    this.issued.set(token, { scopes, expiresAtMs: this.clock.now() + this.lifetimeS * 1_000 });
+    this.issued.set(token, { client, scopes, expiresAtMs: this.clock.now() + tokenLifetimeS * 1_000 });
     return {
       access_token: token,
       token_type: 'Bearer',
-      expires_in: this.lifetimeS,
+      expires_in: tokenLifetimeS,
       scope: scopes.join(' '),
     };
   }
@@ -86,6 +92,10 @@ export class Tokens {
     if (known) return known.scopes;
     const issued = this.issued.get(token);
     return issued && issued.expiresAtMs > this.clock.now() ? issued.scopes : undefined;
+  }
+
+  private endThoseOf(client: Client): void {
+    for (const [token, issued] of this.issued) if (issued.client === client) this.issued.delete(token);
   }
 
   private forgetExpired(): void {

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PATHS } from '../../bank/types';
 import { pathPattern, type Route } from '../http/exchange';
-import { badRequest, conflict } from '../refusal';
+import { badRequest, conflict, untimely } from '../refusal';
 import type { InstructionRecord } from '../state/records';
+import type { Variants } from '../variants';
 import { type BankRoutes, wholeNumberParam } from './routes';
 
 /** How long an add is under way where an instruction takes one at a time. */
@@ -31,7 +32,7 @@ export function creditTransferRoutes({ bank, requests, views, variants }: BankRo
       scopes: ['customer-instruction_initiation'],
       handle: async ({ params, body }) => {
         const id = wholeNumberParam(params[0]);
-        if (variants.addsOfOne === 'in-turn') await inTurn(beingAddedTo, id);
+        if (variants.addsOfOne === 'in-turn') await inTurn(beingAddedTo, id, variants);
         const payment = bank.execute('add', { id, payment: requests.addition(body) });
         return { status: 201, body: views.payment(payment, now(), false) };
       },
@@ -65,9 +66,16 @@ export function creditTransferRoutes({ bank, requests, views, variants }: BankRo
   ];
 }
 
-/** Takes the turn of an instruction for a while. Throws 409 where another add of it has it. */
-async function inTurn(taken: Set<number>, id: number): Promise<void> {
-  if (taken.has(id)) throw conflict('INSTRUCTION_BUSY', 'another payment is being added to the instruction');
+/** Takes the turn of an instruction for a while. Throws 409, or 422, where another add of it has it. */
+async function inTurn(
+  taken: Set<number>,
+  id: number,
+  { untimelyAdds }: Pick<Variants, 'untimelyAdds'>,
+): Promise<void> {
+  if (taken.has(id))
+    throw untimelyAdds === 'refused'
+      ? untimely()
+      : conflict('INSTRUCTION_BUSY', 'another payment is being added to the instruction');
   taken.add(id);
   await sleep(ADD_MS);
   taken.delete(id);

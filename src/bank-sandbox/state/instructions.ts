@@ -3,7 +3,7 @@ import { isTargetDay } from '../business-days';
 import type { BankClock } from '../clock';
 import { electronicIban, isIban } from '../iban';
 import { magicEffect } from '../magic';
-import { conflict, notFound, unprocessable } from '../refusal';
+import { conflict, notFound, unprocessable, untimely } from '../refusal';
 import type { Variants } from '../variants';
 import type { Accounts } from './accounts';
 import type {
@@ -72,7 +72,9 @@ export class Instructions {
   }
 
   add(instruction: InstructionRecord, input: PaymentInput, atMs: number): PaymentRecord {
-    if (atMs < instruction.createdAtMs + this.variants.addableAfterMs) throw notFound('customer instruction');
+    const { addableAfterMs, untimelyAdds } = this.variants;
+    if (atMs < instruction.createdAtMs + addableAfterMs)
+      throw untimelyAdds === 'refused' ? untimely() : notFound('customer instruction');
     if (instruction.direct || this.variants.addAfterSubmit === 'refused')
       this.requireUnsubmitted(instruction);
     if (ENDED.has(instruction.history.current))
