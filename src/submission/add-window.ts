@@ -122,6 +122,11 @@ export class AddWindow {
     return this.fewerFor(step).run(() => this.lanes.run(call));
   }
 
+  /** Whether what is added so gently is added one at a time. */
+  isOneByOne(gentleness: number): boolean {
+    return gentleness > 0 && this.widthFor(gentleness) === 1;
+  }
+
   private timesTurnedAway(): number {
     return this.countingAt(performance.now()).length;
   }

@@ -43,6 +43,9 @@ interface Batch extends Prepared {
  */
 @Injectable()
 export class Adder {
+  /** Whether an instruction is being filled one row at a time. */
+  private oneByOne = false;
+
   constructor(
     private readonly database: Database,
     private readonly gateway: BankGateway,
@@ -53,6 +56,11 @@ export class Adder {
   /** Begins no more adds; those under way are finished. */
   stop(): void {
     this.window.close();
+  }
+
+  /** Whether another is filled one row at a time, as this would be: then it waits, and keeps no place from others. */
+  mustWait(gentleness: number): boolean {
+    return this.oneByOne && this.window.isOneByOne(gentleness);
   }
 
   /**
@@ -71,8 +79,14 @@ export class Adder {
       stopped: false,
       refusals: [],
     };
-    const lines = Array.from({ length: gentleness > 0 ? 1 : BATCHES_AT_ONCE }, () => this.line(job));
-    await allEnded(lines);
+    const isOneByOne = this.window.isOneByOne(gentleness);
+    if (isOneByOne) this.oneByOne = true;
+    try {
+      const lines = Array.from({ length: gentleness > 0 ? 1 : BATCHES_AT_ONCE }, () => this.line(job));
+      await allEnded(lines);
+    } finally {
+      if (isOneByOne) this.oneByOne = false;
+    }
     return job.refusals;
   }
 

@@ -49,6 +49,9 @@ const REFUSALS_TO_INITIATE: readonly AttentionKind[] = ['REBUILD_LIMIT', 'INITIA
 /** What a bank that stays down costs at most: an empty instruction each five minutes. */
 const LONGEST_PAUSE_MS = 300_000;
 
+/** When an instruction that waits for another, filled one row at a time, is looked at again. */
+const ONE_BY_ONE_LOOK_MS = 5_000;
+
 const REFUSED_MANY = 'the bank refused many of its payments, which may be for how they were added';
 const WHY_REFUSED =
   'Why are payments refused in customer instruction {ref}? Does it take one at a time, or only some time after it was opened?';
@@ -207,6 +210,7 @@ export class Builder {
     );
     const unknownMs = this.config.BANK_LAG_BOUND_MS - openedAgoMs;
     if (step > 0 && unknownMs > 0) return Math.ceil(unknownMs);
+    if (this.adder.mustWait(step)) return ONE_BY_ONE_LOOK_MS;
     const tookSome = rows.some((row) => row.addOutcome === 'ADDED');
     const refusal = await this.addTaken(claim, work, open, { gentleness: step, tookSome });
     if (refusal === undefined) return undefined;

@@ -77,6 +77,31 @@ describe('rows that are intended when the service is stopped', () => {
   });
 });
 
+describe('instructions that are filled one row at a time', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  it('keep no other run from being filled', async () => {
+    payroll = await Payroll.start({ rowsPerInstruction: 20 });
+    const gateway = payroll.services[0]!.app.get(BankGateway);
+    const sendAdd = gateway.sendAdd.bind(gateway);
+    await payroll.fault({ operation: 'add', kind: '422', every: 1 });
+    const slow = await payroll.paid(payFile(payRows(120).map((row) => ({ ...row, name: 'Slow Payee' }))));
+    const attempts = async (id: string): Promise<number[]> =>
+      (await payroll.run(id)).instructions.map(({ attempt }: { attempt: number }) => attempt);
+    gateway.sendAdd = async (prepared, ...others) => {
+      const isSlow = prepared.body.includes('Slow Payee');
+      if (isSlow) await new Promise((resolve) => setTimeout(resolve, 400));
+      return sendAdd(prepared, ...others);
+    };
+    await eventually(async () => (await attempts(slow)).every((attempt) => attempt === 2), 30_000);
+    await payroll.clearFaults();
+    const quick = await payroll.paid(payFile(payRows(50, 1_000)));
+    await payroll.until(quick, ['SETTLED'], 10_000);
+    expect((await payroll.run(slow)).status).toBe('BUILDING');
+  });
+});
+
 describe('an instruction with an add whose answer was lost', () => {
   let payroll: Payroll;
   afterEach(() => payroll.close());
