@@ -66,16 +66,10 @@ const BROKEN_CONNECTION: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 
 const NO_CONTENT = 204;
 
-/** So many renewed tokens in a row are turned away as our access is refused. */
-const MOST_TURNED_AWAY = 3;
-const ENDED_EARLY = 'a renewed one was turned away: another replica may have been given the next';
-
 /** Token, rate budget and one exchange: what every method of the client goes through. */
 export class BankSession {
   /** Without a slash at its end. */
   readonly baseUrl: string;
-  /** Renewed tokens since anything was taken. */
-  private readonly turnedAway = new Set<string>();
 
   constructor(private readonly options: SessionOptions) {
     this.baseUrl = options.baseUrl.replace(/\/+$/, '');
@@ -176,10 +170,7 @@ export class BankSession {
     const renewed = renewsToken ? await this.renewedAfter(result, used) : undefined;
     if (renewed === undefined) return result;
     await unlessGivenUp(budget.take(maxQueueMs, { givenUp }), givenUp);
-    const again = await this.send(request, renewed);
-    if (statusOf(again) === 401 && this.isPerhapsAnothers(renewed))
-      throw new TokenUnavailable(ENDED_EARLY, false);
-    return again;
+    return this.send(request, renewed);
   }
 
   /** Another token, where one was turned away and there can be one. */
@@ -189,12 +180,6 @@ export class BankSession {
     if (status === 401) return token.renewAfter401(used).catch(refusedAsNone);
     if (status === 403) return token.renewAfter403(used).catch(refusedAsNone);
     return undefined;
-  }
-
-  /** Whether a token may have been turned away as another replica was given the next: not time after time. */
-  private isPerhapsAnothers(renewed: string): boolean {
-    if (this.turnedAway.size < MOST_TURNED_AWAY) this.turnedAway.add(renewed);
-    return this.turnedAway.size < MOST_TURNED_AWAY;
   }
 
   /** Waits for a turn, unless one may be used, and for the token to send with. */
@@ -224,7 +209,6 @@ export class BankSession {
       freshConnection: request.freshConnection,
       mayLeave: request.mayLeave,
     });
-    if (result.kind === 'answer' && isSuccess(result.status)) this.turnedAway.clear();
     if (result.kind === 'answer')
       this.options.budget.observe({ ...rateSignalOf(result), isApart: !ofPayments(request.path) });
     return result;
