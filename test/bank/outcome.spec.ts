@@ -237,6 +237,46 @@ describe('the outcome of a call', () => {
       await expect(client.accounts.get('1')).rejects.toThrow(NotAllowed);
       expect([tokens, calls().length]).toEqual([2, 6]);
     });
+
+    it('is not for a call that stays forbidden with a new one, until ten minutes later or it is taken', async () => {
+      let mayRead = false;
+      bank.handler = (request, response) => {
+        if (request.url === '/token') answer(response, 200, { access_token: `t${++tokens}` });
+        else if (request.url?.includes('/accounts/')) answer(response, 200, { id: '1', status: 'OPENED' });
+        else if (mayRead) answer(response, 200, PAYMENT_BODY);
+        else answer(response, 403, {});
+      };
+      const forbidden = async (id: string) =>
+        expect(client.paymentTransactions.get(id)).rejects.toThrow(NotAllowed);
+      await client.accounts.get('1');
+      older(61_000);
+      await forbidden('a');
+      expect(tokens).toBe(2);
+      older(61_000);
+      await forbidden('b');
+      expect(tokens).toBe(2);
+      older(61_000);
+      mayRead = true;
+      await client.paymentTransactions.get('9').catch(() => undefined);
+      mayRead = false;
+      await forbidden('c');
+      expect(tokens).toBe(3);
+      older(600_000);
+      await client.accounts.get('1');
+      older(61_000);
+      await forbidden('d');
+      expect(tokens).toBe(5);
+    });
+
+    it.each([503, 400])('stays forbidden what it is where its renewal is answered %s', async (status) => {
+      taking('t1');
+      await client.accounts.get('1');
+      older(61_000);
+      bank.handler = (request, response) => answer(response, request.url === '/token' ? status : 403, {});
+      await expect(client.accounts.get('1')).rejects.toThrow(NotAllowed);
+      expect(await client.customerInstructions.addBytes('4711', '{}')).toMatchObject({ reason: 'forbidden' });
+      expect(calls()).toHaveLength(3);
+    });
   });
 
   it('never sends a second request for a submit: not after a 401, a reset or silence', async () => {
