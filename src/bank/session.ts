@@ -1,6 +1,14 @@
 import type { z } from 'zod';
 import { LONGEST_WAIT_MS } from '../domain/request-pace';
-import { BankUnreachable, ContractDrift, GivenUp, ofRead, RateLimited, TokenUnavailable } from './errors';
+import {
+  BankClientError,
+  BankUnreachable,
+  ContractDrift,
+  GivenUp,
+  ofRead,
+  RateLimited,
+  TokenUnavailable,
+} from './errors';
 import type { BankHttp, HttpRequest, HttpResult } from './http';
 import { checked, isSuccess, type Outcome, outcomeOf, readErrorOf } from './outcome';
 import { type BankClock, type RateBudget, rateSignalOf } from './rate-budget';
@@ -66,16 +74,15 @@ const BROKEN_CONNECTION: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 
 const NO_CONTENT = 204;
 
-/** So many renewed tokens in a row are turned away as our access is refused. */
-const MOST_TURNED_AWAY = 3;
-const ENDED_EARLY = 'a renewed one was turned away: another replica may have been given the next';
+/** A call that a new token is forbidden has none renewed for so long, about a token's life: it lacks a right. */
+const FORBIDDEN_FOR_MS = 600_000;
 
 /** Token, rate budget and one exchange: what every method of the client goes through. */
 export class BankSession {
   /** Without a slash at its end. */
   readonly baseUrl: string;
-  /** Renewed tokens since anything was taken. */
-  private readonly turnedAway = new Set<string>();
+  /** When a new token was forbidden an operation last, until that is taken. */
+  private readonly forbiddenAtMs = new Map<string, number>();
 
   constructor(private readonly options: SessionOptions) {
     this.baseUrl = options.baseUrl.replace(/\/+$/, '');
@@ -173,28 +180,26 @@ export class BankSession {
     const { budget } = this.options;
     const used = await unlessGivenUp(this.tokenInTurn(maxQueueMs, { turn, givenUp }), givenUp);
     const result = await this.send(request, used);
-    const renewed = renewsToken ? await this.renewedAfter(result, used) : undefined;
+    const renewed = renewsToken ? await this.renewedAfter(result, request, used) : undefined;
     if (renewed === undefined) return result;
     await unlessGivenUp(budget.take(maxQueueMs, { givenUp }), givenUp);
     const again = await this.send(request, renewed);
-    if (statusOf(again) === 401 && this.isPerhapsAnothers(renewed))
-      throw new TokenUnavailable(ENDED_EARLY, false);
+    if (statusOf(again) === 403) this.forbiddenAtMs.set(operationOf(request), this.options.clock.nowMs());
     return again;
   }
 
   /** Another token, where one was turned away and there can be one. */
-  private async renewedAfter(result: HttpResult, used: string): Promise<string | undefined> {
+  private async renewedAfter(result: HttpResult, request: Sent, used: string): Promise<string | undefined> {
     const { token } = this.options;
     const status = statusOf(result);
     if (status === 401) return token.renewAfter401(used).catch(refusedAsNone);
-    if (status === 403) return token.renewAfter403(used).catch(refusedAsNone);
+    if (status === 403 && !this.lacksRight(request)) return token.renewAfter403(used).catch(failedAsNone);
     return undefined;
   }
 
-  /** Whether a token may have been turned away as another replica was given the next: not time after time. */
-  private isPerhapsAnothers(renewed: string): boolean {
-    if (this.turnedAway.size < MOST_TURNED_AWAY) this.turnedAway.add(renewed);
-    return this.turnedAway.size < MOST_TURNED_AWAY;
+  private lacksRight(request: Sent): boolean {
+    const sinceMs = this.forbiddenAtMs.get(operationOf(request)) ?? -Infinity;
+    return this.options.clock.nowMs() - sinceMs < FORBIDDEN_FOR_MS;
   }
 
   /** Waits for a turn, unless one may be used, and for the token to send with. */
@@ -224,7 +229,7 @@ export class BankSession {
       freshConnection: request.freshConnection,
       mayLeave: request.mayLeave,
     });
-    if (result.kind === 'answer' && isSuccess(result.status)) this.turnedAway.clear();
+    if (result.kind === 'answer' && isSuccess(result.status)) this.forbiddenAtMs.delete(operationOf(request));
     if (result.kind === 'answer')
       this.options.budget.observe({ ...rateSignalOf(result), isApart: !ofPayments(request.path) });
     return result;
@@ -234,6 +239,16 @@ export class BankSession {
 /** Whether payments pass the endpoint: those of customer instructions, and of their credit transfers. */
 function ofPayments(path: string): boolean {
   return path.startsWith(PATHS.customerInstruction(''));
+}
+
+const WORDS_OF_PATHS: ReadonlySet<string> = new Set(
+  Object.values(PATHS).flatMap((path: (...ids: string[]) => string) => path('', '').split('/')),
+);
+
+/** What is called, whatever the ids and parameters. */
+function operationOf({ method, path }: Sent): string {
+  const segments = path.replace(/\?.*/, '').split('/');
+  return `${method} ${segments.map((one) => (WORDS_OF_PATHS.has(one) ? one : '*')).join('/')}`;
 }
 
 function statusOf(result: HttpResult): number | undefined {
@@ -283,6 +298,12 @@ async function soon(token: Promise<string>, withinMs: number): Promise<string> {
 /** Where no token can be had the 401 stands; a failure that may pass says nothing of our access. */
 function refusedAsNone(error: unknown): undefined {
   if (error instanceof TokenUnavailable && error.refused) return undefined;
+  throw error;
+}
+
+/** The old token may serve still: the 403 stands. */
+function failedAsNone(error: unknown): undefined {
+  if (error instanceof BankClientError) return undefined;
   throw error;
 }
 

@@ -7,7 +7,6 @@ import {
   NotAllowed,
   NotFound,
   RateLimited,
-  TokenUnavailable,
   Unauthorised,
 } from '../../src/bank/errors';
 import { ManualClock } from './manual-clock';
@@ -58,6 +57,7 @@ describe('the outcome of a call', () => {
   it.each([
     [400, 'invalid'],
     [422, 'invalid'],
+    [401, 'unauthorised'],
     [403, 'forbidden'],
     [429, 'rate-limited'],
   ])('is no for a %s: %s', async (status, reason) => {
@@ -185,37 +185,19 @@ describe('the outcome of a call', () => {
     });
   });
 
-  describe('with a token that is turned away though it was renewed', () => {
-    const add = () => client.customerInstructions.addBytes('4711', '{}');
-
-    it('has not sent an add, as another replica may have ended it with one of its own, until that is so three times in a row', async () => {
-      answering(401, {});
-      for (const reason of ['not-sent', 'not-sent', 'unauthorised', 'unauthorised']) {
-        bank.requests.length = 0;
-        expect(await add()).toMatchObject({ kind: 'no', reason });
-        expect(calls()).toHaveLength(2);
-      }
-    });
-
-    it('is counted once for the calls under way at once, and anew once one is taken', async () => {
-      answering(401, {});
-      const reasons = async (times: number) =>
-        (await Promise.all(Array.from({ length: times }, add))).map((one) => 'reason' in one && one.reason);
-      expect(new Set(await reasons(8))).toEqual(new Set(['not-sent']));
-      await add();
-      answering(201, PAYMENT_BODY);
-      expect(await add()).toMatchObject({ kind: 'yes' });
-      answering(401, {});
-      expect(await reasons(1)).toEqual(['not-sent']);
-    });
-
-    it('only delays a read', async () => {
-      answering(401, {});
-      await expect(client.accounts.get('1')).rejects.toMatchObject({ refused: false });
-      await expect(client.accounts.get('1')).rejects.toThrow(TokenUnavailable);
-      await expect(client.accounts.get('1')).rejects.toThrow(Unauthorised);
-      await expect(client.accounts.get('1')).rejects.toThrow(Unauthorised);
-    });
+  it('gives up after the second 401, whatever else the token serves for', async () => {
+    bank.handler = (request, response) => {
+      if (request.url === '/token') answer(response, 200, { access_token: `t${++tokens}` });
+      else if (request.url?.includes('/accounts/2')) answer(response, 200, { id: '2', status: 'OPENED' });
+      else answer(response, 401, {});
+    };
+    await client.accounts.get('2');
+    bank.requests.length = 0;
+    expect(await client.customerInstructions.addBytes('1', '{}')).toMatchObject({ reason: 'unauthorised' });
+    expect(calls()).toHaveLength(2);
+    const reads = Array.from({ length: 2 }, () => client.accounts.get('1'));
+    for (const read of await Promise.allSettled(reads))
+      expect(read).toMatchObject({ reason: expect.any(Unauthorised) });
   });
 
   describe('with a token whose end is answered with 403', () => {
@@ -254,6 +236,46 @@ describe('the outcome of a call', () => {
       await expect(client.accounts.get('1')).rejects.toThrow(NotAllowed);
       await expect(client.accounts.get('1')).rejects.toThrow(NotAllowed);
       expect([tokens, calls().length]).toEqual([2, 6]);
+    });
+
+    it('is not for a call that stays forbidden with a new one, until ten minutes later or it is taken', async () => {
+      let mayRead = false;
+      bank.handler = (request, response) => {
+        if (request.url === '/token') answer(response, 200, { access_token: `t${++tokens}` });
+        else if (request.url?.includes('/accounts/')) answer(response, 200, { id: '1', status: 'OPENED' });
+        else if (mayRead) answer(response, 200, PAYMENT_BODY);
+        else answer(response, 403, {});
+      };
+      const forbidden = async (id: string) =>
+        expect(client.paymentTransactions.get(id)).rejects.toThrow(NotAllowed);
+      await client.accounts.get('1');
+      older(61_000);
+      await forbidden('a');
+      expect(tokens).toBe(2);
+      older(61_000);
+      await forbidden('b');
+      expect(tokens).toBe(2);
+      older(61_000);
+      mayRead = true;
+      await client.paymentTransactions.get('9').catch(() => undefined);
+      mayRead = false;
+      await forbidden('c');
+      expect(tokens).toBe(3);
+      older(600_000);
+      await client.accounts.get('1');
+      older(61_000);
+      await forbidden('d');
+      expect(tokens).toBe(5);
+    });
+
+    it.each([503, 400])('stays forbidden what it is where its renewal is answered %s', async (status) => {
+      taking('t1');
+      await client.accounts.get('1');
+      older(61_000);
+      bank.handler = (request, response) => answer(response, request.url === '/token' ? status : 403, {});
+      await expect(client.accounts.get('1')).rejects.toThrow(NotAllowed);
+      expect(await client.customerInstructions.addBytes('4711', '{}')).toMatchObject({ reason: 'forbidden' });
+      expect(calls()).toHaveLength(3);
     });
   });
 
@@ -347,6 +369,7 @@ describe('the outcome of a call', () => {
   });
 
   it.each([
+    [401, Unauthorised],
     [403, NotAllowed],
     [404, NotFound],
     [410, NotFound],

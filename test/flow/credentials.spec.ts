@@ -97,18 +97,18 @@ describe('an access token that the bank turns away', () => {
   });
 });
 
-describe('an access token that the next one ends, as the bank gives it to each replica', () => {
-  it('only delays a run that two of them build', async () => {
-    const variants = { tokenLifetimeS: 599, tokensLive: 'until-the-next', linkReads: 'allowed' } as const;
-    const payroll = await Payroll.start({ replicas: 2, rowsPerInstruction: 5, sandbox: { variants } });
+describe('an access token that serves for some reads and is turned away by others, however often it is renewed', () => {
+  it('is asked about while a run is followed', async () => {
+    const variants = { tokenLifetimeS: 599, linkReads: 'allowed', submitWaitsFor: 'approval' } as const;
+    const payroll = await Payroll.start({ sandbox: { variants } });
     try {
-      // A submit is not sent again: one that the other's token ends is a person's to decide.
-      await payroll.stopPastTheGate();
-      const id = await payroll.paid(payFile(payRows(200)));
+      await payroll.until(await payroll.paid(payFile(payRows(2))), ['FOLLOWING']);
+      for (const operation of ['listPaymentTransactions', 'listInstructionPaymentTransactions'])
+        await payroll.fault({ operation, kind: '401', every: 1 });
       await eventually(async () => {
-        expect(await payroll.attention()).toEqual([]);
-        return (await payroll.run(id)).status === 'SUBMITTING';
-      }, 30_000);
+        await payroll.wakeAll();
+        return (await payroll.attention()).some(({ kind }) => kind === 'CREDENTIALS');
+      }, 10_000);
     } finally {
       await payroll.close();
     }

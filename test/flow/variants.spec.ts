@@ -66,6 +66,7 @@ const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOpti
       'answers so, lets its tokens end, and leaves parties and message ids out of lists',
       { linkReads: 'unauthorised', omitFromLists: ['parties', 'messageId'], tokenLifetimeS: 60 },
     ],
+    ['ends a token with the next one', { tokensLive: 'until-the-next', tokenLifetimeS: 599 }],
     ['lists no payment before its submit', { listsShow: 'submitted' }],
     [
       'lists no payment before its submit, a list of nothing with 404, and neither once that was made',
