@@ -229,7 +229,8 @@ export class BankSession {
       freshConnection: request.freshConnection,
       mayLeave: request.mayLeave,
     });
-    if (result.kind === 'answer' && isSuccess(result.status)) this.forbiddenAtMs.delete(operationOf(request));
+    if (result.kind === 'answer' && isSuccess(result.status) && this.forbiddenAtMs.size > 0)
+      this.forbiddenAtMs.delete(operationOf(request));
     if (result.kind === 'answer')
       this.options.budget.observe({ ...rateSignalOf(result), isApart: !ofPayments(request.path) });
     return result;
