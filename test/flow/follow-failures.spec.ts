@@ -797,23 +797,31 @@ describe('where no list shows a payment, and each is shown only by itself', () =
     expect(new Set(await kinds())).toEqual(new Set(told));
   });
 
-  it('keeps what the general list shows where access to what it lacks is refused, and asks about that', async () => {
-    await following();
-    const bank = payroll.services[0]!.app.get(BankGateway);
-    const { listPayments } = bank;
-    jest.spyOn(bank, 'listInstructionPayments').mockImplementation(emptyList);
-    jest.spyOn(bank, 'listPayments').mockImplementation(async function* (...asked) {
-      let count = 0;
-      for await (const payment of listPayments.apply(bank, asked)) if ((count += 1) !== 2) yield payment;
-    });
-    await payroll.fault({ operation: 'getPaymentTransaction', kind: '401', every: 1 });
-    await axios.post(`${payroll.bank.url}/sandbox/clock`, { advanceMs: 6 * 3_600_000 });
-    await eventually(async () => (await kinds()).includes('CREDENTIALS'), 20_000);
-    await eventually(async () => {
-      const settled = `SELECT FROM payment WHERE status = 'SETTLED'`;
-      return (await select(payroll.database.superuserUrl, settled)).length === 2;
-    }, 20_000);
-  });
+  it.each([
+    ['and asks about that where payments are known to be shown so', ['PAYMENT'], 'CREDENTIALS'],
+    ['and asks nothing yet where they are not: it may be this read alone', [], undefined],
+  ] as const)(
+    'keeps what the general list shows where access to what it lacks is refused, %s',
+    async (_, known, told) => {
+      await following();
+      await payroll.letsRead('INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST', ...known);
+      const bank = payroll.services[0]!.app.get(BankGateway);
+      const { listPayments } = bank;
+      jest.spyOn(bank, 'listInstructionPayments').mockImplementation(emptyList);
+      jest.spyOn(bank, 'listPayments').mockImplementation(async function* (...asked) {
+        let count = 0;
+        for await (const payment of listPayments.apply(bank, asked)) if ((count += 1) !== 2) yield payment;
+      });
+      await payroll.fault({ operation: 'getPaymentTransaction', kind: '401', every: 1 });
+      await axios.post(`${payroll.bank.url}/sandbox/clock`, { advanceMs: 6 * 3_600_000 });
+      await eventually(async () => {
+        const settled = `SELECT FROM payment WHERE status = 'SETTLED'`;
+        return (await select(payroll.database.superuserUrl, settled)).length === 2;
+      }, 20_000);
+      if (told) await eventually(async () => (await kinds()).includes(told), 20_000);
+      else expect(await kinds()).toEqual([]);
+    },
+  );
 
   it('is asked about where each is answered, by itself, so that it cannot be used', async () => {
     await following();
