@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Lanes } from '../config/lanes';
 import {
+  ContractDrift,
   isBankError,
   isNotShown,
   isPerhapsNone,
@@ -207,13 +208,18 @@ export class PaymentSource {
     return own;
   }
 
-  /** Undefined where the sweep may show what the instruction's own list does not: one that the bank shows no more. */
+  /**
+   * Undefined where the sweep may show what the instruction's own list does not: one that the bank shows no more, or, of what
+   * is only followed, so that it cannot be read, which is told.
+   */
   private async ownList(account: EmployerAccount, at: InstructionAtBank): Promise<BankPayment[] | undefined> {
     try {
       return await this.ownLists.run(() => this.reads.ownPayments(account, at));
     } catch (error) {
       if (this.reads.mayBeReadOtherwise(error, at)) return undefined;
-      throw error;
+      if (!at.isOnlyFollowed || !(error instanceof ContractDrift)) throw error;
+      at.onUnread?.(error);
+      return undefined;
     }
   }
 }

@@ -303,6 +303,7 @@ describe('where the list of an instruction shows none of it', () => {
   it.each<[string, () => Promise<BankPayment[]>]>([
     ['is empty', () => Promise.resolve([])],
     ['is no more', () => Promise.reject(new NotFound(404, { raw: 'gone' }))],
+    ['cannot be read', () => Promise.reject(new ContractDrift(['items.0.status']))],
   ])('reads each by itself what the general one lacks, of many large ones whose own %s', async (_, own) => {
     const bankIds = [['general'], ['lacking']] as const;
     const how = { isOnlyFollowed: true, bankIds };
@@ -341,6 +342,16 @@ describe('where the list of an instruction shows none of it', () => {
       expect((await lastSeen(...many, failure, [])).seen).toEqual([]);
     },
   );
+
+  it('tells that its own cannot be read where the general one shows none either, and nor does a read of each', async () => {
+    const [drift, onUnread] = [new ContractDrift(['items.0.status']), jest.fn()];
+    const own = () => Promise.reject(drift);
+    const many = [FEW + 1, 100] as const;
+    expect((await lastSeen(...many, [], [], { isOnlyFollowed: true, onUnread }, own)).seen).toEqual([]);
+    expect(onUnread).toHaveBeenCalledWith(drift);
+    // What was given up is not taken for unpaid for that.
+    await expect(lastSeen(...many, ['general'], [], { byAnyList: true }, own)).rejects.toBe(drift);
+  });
 
   it('does not take what must not have been paid for unpaid where the general one fails', async () => {
     const failure = new BankError(500, { raw: 'oops' });
