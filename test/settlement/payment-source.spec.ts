@@ -471,6 +471,63 @@ describe('what a list lacks that shows others of an instruction, and is sought',
   });
 });
 
+describe('what the general list lacks from a date on, and is sought, where it is the only list', () => {
+  /** What is seen by each of two reads of two payments, and how the list was asked for it, where it shows so much. */
+  async function seenTwice(bounded: string[], all: string[] | Error, how: Partial<InstructionAtBank> = {}) {
+    const asked: string[] = [];
+    const gateway = {
+      listPayments: async function* ({ from }: { from?: string }) {
+        asked.push(from === undefined ? 'all' : 'from');
+        const listed = from === undefined ? all : bounded;
+        if (listed instanceof Error) throw listed;
+        for (const bankPaymentId of listed)
+          yield await Promise.resolve({ bankPaymentId, bankInstructionId: 'bank' });
+      },
+      getPayment: () => Promise.reject(new NotAllowed(403, { raw: 'no' })),
+    };
+    const source = sourceOf(readsOf(gateway), gateway);
+    const account = { reads: ['PAYMENT_LIST'] as BankRead[] } as EmployerAccount;
+    const bankIds: KnownIds[] = [['settled'], ['failed']];
+    const at = { bankInstructionId: 'bank', createdAt: new Date(0), bankIds, isNamedBy: () => false };
+    const seen: string[] = [];
+    for (let n = 0; n < 2; n += 1) {
+      const sought = { isOnlyFollowed: true, isSought: () => true, ...how };
+      const found = await source.paymentsOf(
+        account,
+        { id: 'ours', rows: 2, ended: false },
+        { ...at, ...sought },
+      );
+      seen.push(`${found.map((one) => one.bankPaymentId).join()}: ${asked.splice(0).join()}`);
+    }
+    return seen;
+  }
+  const both = ['settled', 'failed'];
+
+  it.each([
+    ['shows it', ['settled'], both, ['settled,failed: from,all', 'settled,failed: from,all']],
+    ['shows it, and none from a date on', [], both, ['settled,failed: from,all', 'settled,failed: from,all']],
+    ['shows it no more', ['settled'], ['settled'], ['settled: from,all', 'settled: from']],
+    [
+      'cannot be read',
+      ['settled'],
+      new ListUnreadable('too-many-items'),
+      ['settled: from,all', 'settled: from'],
+    ],
+  ])(
+    'is looked for in all of the list, and again only an hour later unless that shows more: it %s',
+    async (_, bounded, all, seen) => {
+      expect(await seenTwice(bounded, all)).toEqual(seen);
+    },
+  );
+
+  it('is not looked for while the list may lag', async () => {
+    expect(await seenTwice(['settled'], both, { isSought: undefined })).toEqual([
+      'settled: from',
+      'settled: from',
+    ]);
+  });
+});
+
 describe('where the general list refuses the bound it is asked with', () => {
   const DAYS_KEPT = 7;
   const DAY_MS = 86_400_000;
