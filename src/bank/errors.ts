@@ -188,6 +188,13 @@ export class ListUnreadable extends BankClientError {
   }
 }
 
+/** Whether a list is longer than is read of any, which it stays. */
+export function isTooLong(error: unknown): error is ListUnreadable {
+  return error instanceof ListUnreadable && TOO_LONG.has(error.why);
+}
+
+const TOO_LONG: ReadonlySet<ListUnreadable['why']> = new Set(['too-many-pages', 'too-many-items']);
+
 /** A read that fails again and again, of which no other shows what it would: only the bank can say what that is. */
 export class ReadFails extends BankClientError {
   /**

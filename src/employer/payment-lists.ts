@@ -1,5 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { answerOf, isPerhapsNone, isRequestRefused, ListUnreadable, unless } from '../bank/errors';
+import {
+  type Answer,
+  answerOf,
+  isPerhapsNone,
+  isRequestRefused,
+  ListUnreadable,
+  unless,
+} from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { ListSize } from '../bank/pager';
 import { isIncoming } from '../bank/payment-marks';
@@ -127,27 +134,32 @@ export class PaymentLists {
   private async fromOrWhole(instruction: InstructionAtBank, from: Date, isOnly: boolean): Promise<Listed> {
     const { bankInstructionId, bankIds } = instruction;
     const isOurs = mayBeOf(instruction);
-    const read = async (filter: { from?: string }): Promise<Listed> => {
+    const read = async (filter: { from?: string } = {}): Promise<Listed> => {
       const sizes: ListSize[] = [];
       const listed = await collect(this.gateway.listPayments(filter, isOurs, (size) => sizes.push(size)));
       return { found: listed.filter(isOurs), sizes };
     };
+    const readFrom = () => answerOf(read({ from: from.toISOString() }));
     const nowMs = this.clock.now().getTime();
-    if (nowMs < this.wholeUntilMs) return read({});
-    const bounded = await answerOf(read({ from: from.toISOString() }));
-    if ('failure' in bounded && isRequestRefused(bounded.failure)) return read({});
+    if (nowMs < this.wholeUntilMs) return read();
+    const bounded = await readFrom();
+    if ('failure' in bounded && isRequestRefused(bounded.failure)) return read();
     const known = knownTo(bankIds);
     const showsKnown = ({ found }: Listed) => found.some(({ bankPaymentId }) => known(bankPaymentId));
-    const isHidden = 'shown' in bounded ? !showsKnown(bounded.shown) : isPerhapsNone(bounded.failure);
+    const isHidden = (answer: Answer<Listed>) =>
+      'shown' in answer ? !showsKnown(answer.shown) : isPerhapsNone(answer.failure);
     const isDue = nowMs - (this.wholeTriedAtMs.get(bankInstructionId) ?? -Infinity) >= TRY_WHOLE_MS;
-    if (isOnly && isHidden && isDue && bankIds.some(([id]) => id !== undefined)) {
+    if (isOnly && isHidden(bounded) && isDue && bankIds.some(([id]) => id !== undefined)) {
       this.wholeTriedAtMs.set(bankInstructionId, nowMs);
       // A list too long to be read whole tells no more than what was read of it.
       const isNone = (error: unknown) => isPerhapsNone(error) || error instanceof ListUnreadable;
-      const whole = await unless(isNone, read({}));
+      const whole = await unless(isNone, read());
       if (whole && showsKnown(whole)) {
-        this.wholeUntilMs = nowMs + READ_WHOLE_MS;
-        this.wholeTriedAtMs.delete(bankInstructionId);
+        // A list that shows them by now only lagged.
+        if (isHidden(await readFrom())) {
+          this.wholeUntilMs = nowMs + READ_WHOLE_MS;
+          this.wholeTriedAtMs.delete(bankInstructionId);
+        }
         return whole;
       }
     }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Lanes } from '../config/lanes';
 import {
+  ContractDrift,
   isBankError,
   isNotShown,
   isPerhapsNone,
@@ -10,9 +11,10 @@ import {
 } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { type BankPayment, namesItsInstruction } from '../bank/records';
+import { HOUR_MS } from '../domain/durations';
 import { BankReads } from '../employer/bank-reads';
 import { EmployerAccount } from '../employer/employer.entity';
-import { type InstructionAtBank, lackingIn } from '../employer/instruction-at-bank';
+import { type InstructionAtBank, knownTo, lackingIn } from '../employer/instruction-at-bank';
 import { PaymentsAlone } from '../employer/payments-alone';
 import { Sweeps } from './sweeps';
 
@@ -27,6 +29,9 @@ const FULL_PAGE_ROWS = 100;
 
 /** More at once gain nothing: the connections of the client are needed for submits as well. */
 const OWN_LISTS_AT_ONCE = 8;
+
+/** How often all of the list is swept for an instruction, in milliseconds, where that shows no more. */
+const TRY_ALL_MS = HOUR_MS;
 
 /** What is read: an instruction of ours, how many payments it has, and whether it has ended and is only watched. */
 interface Asked {
@@ -52,8 +57,10 @@ export class PaymentSource {
   private readonly ownLists = new Lanes(OWN_LISTS_AT_ONCE);
   private readonly ofOpen: Sweeps;
   private readonly ofEnded: Sweeps;
-  /** Of everything the bank holds, as far as the pager goes, where it refuses to begin anywhere. */
+  /** Of everything the bank holds, as far as the pager goes, where it refuses to begin anywhere, or may hide some by that. */
   private readonly ofAll: Sweeps;
+  /** When it last showed no more of an instruction, by our id of it, as `performance.now()`. */
+  private readonly allTriedAtMs = new Map<string, number>();
 
   constructor(
     private readonly reads: BankReads,
@@ -119,7 +126,8 @@ export class PaymentSource {
     const sweeps = this.sweepsOf(asked);
     try {
       const swept = await sweeps.join(asked.id, at);
-      const isUnnamed = linked && !swept.every(namesItsInstruction);
+      if (!linked) return { swept: await this.withAll(asked, at, swept), by: 'sweep' };
+      const isUnnamed = !swept.every(namesItsInstruction);
       return { swept: isUnnamed ? await this.named(account, at, swept) : swept, by: 'sweep' };
     } catch (error) {
       if (isRequestRefused(error)) {
@@ -135,21 +143,42 @@ export class PaymentSource {
           swept: await this.ownLists.run(() => this.reads.payments(account, at)),
           by: 'every-read',
         };
-      const alone = linked ? [] : await this.unsweepable(account, at, error, fails);
+      const alone = linked ? [] : await this.unsweepable(account, asked, at, error, fails);
       if (alone.length > 0) return { swept: alone, by: 'every-read' };
       throw error;
     }
   }
 
+  /**
+   * What a sweep shows, and by all the list holds what is sought it lacks: which date the one is that a sweep begins at nobody
+   * says, and where it is that of the settlement, what fails is never shown so.
+   */
+  private async withAll(asked: Asked, at: InstructionAtBank, swept: BankPayment[]): Promise<BankPayment[]> {
+    const lacking = lackingIn(at, swept);
+    const nowMs = performance.now();
+    const isDue = nowMs - (this.allTriedAtMs.get(asked.id) ?? -Infinity) >= TRY_ALL_MS;
+    if (lacking.length === 0 || !isDue) return swept;
+    const all = (await unless(isBankError, this.ofAll.join(asked.id, at))) ?? [];
+    const isLacking = knownTo(lacking);
+    const more = all.filter(({ bankPaymentId }) => isLacking(bankPaymentId));
+    if (more.length > 0) this.allTriedAtMs.delete(asked.id);
+    else this.allTriedAtMs.set(asked.id, nowMs);
+    return [...swept, ...more];
+  }
+
   /** @param fails whether no sweep shows any for good: then each is asked for by itself, where that is the only other way */
-  private unsweepable(
+  private async unsweepable(
     account: EmployerAccount,
+    asked: Asked,
     at: InstructionAtBank,
     error: unknown,
     fails: boolean,
   ): Promise<BankPayment[]> {
-    if (isPerhapsNone(error)) return this.eachByItself(at);
-    if (!fails || isLinked(account) || !account.reads.includes('PAYMENT')) return Promise.resolve([]);
+    if (isPerhapsNone(error)) {
+      const all = await this.withAll(asked, at, []);
+      return all.length > 0 ? all : this.eachByItself(at);
+    }
+    if (!fails || isLinked(account) || !account.reads.includes('PAYMENT')) return [];
     return this.ownLists.run(async () => (await unless(isBankError, this.alone.oneByOne(at)))?.found ?? []);
   }
 
@@ -207,13 +236,18 @@ export class PaymentSource {
     return own;
   }
 
-  /** Undefined where the sweep may show what the instruction's own list does not: one that the bank shows no more. */
+  /**
+   * Undefined where the sweep may show what the instruction's own list does not: one that the bank shows no more, or, of what
+   * is only followed, so that it cannot be read, which is told.
+   */
   private async ownList(account: EmployerAccount, at: InstructionAtBank): Promise<BankPayment[] | undefined> {
     try {
       return await this.ownLists.run(() => this.reads.ownPayments(account, at));
     } catch (error) {
       if (this.reads.mayBeReadOtherwise(error, at)) return undefined;
-      throw error;
+      if (!at.isOnlyFollowed || !(error instanceof ContractDrift)) throw error;
+      at.onUnread?.(error);
+      return undefined;
     }
   }
 }

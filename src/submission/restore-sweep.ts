@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isHidden, isNotShown, isRequestRefused, NotFound, unless } from '../bank/errors';
+import { isHidden, isNotShown, isRequestRefused, isTooLong, unless } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { PaymentMarks } from '../bank/payment-marks';
 import type { BankInstruction, BankPayment } from '../bank/records';
@@ -42,7 +42,7 @@ export interface Moved {
 
 /** What the bank's general list shows beside what the database knows. */
 export interface Sweep {
-  /** Whether the bank lets the list be read, to its end. */
+  /** Whether the bank lets the list be read whole, to its end: from a date on it may leave out what has not settled. */
   readable: boolean;
   unknown: Unknown[];
   /** What the database knows, and the list shows past the submit, or so that it may be. */
@@ -93,15 +93,19 @@ export class RestoreSweep {
   ) {}
 
   /**
-   * Everything since `from`, or all there is where the bank refuses to begin there. What it refuses is not known; of
-   * any other answer that shows nothing the same is believed once such answers have lasted. @throws BankClientError
-   * that may pass
+   * Everything made since `from`, as far as dates are shown, by all there is: of which date the bank's own bound is nobody
+   * says, so by that the list is read only where it is not to be read whole. What the bank refuses is not known; of any
+   * other answer that shows nothing the same is believed once such answers have lasted. @throws BankClientError that may
+   * pass
    */
   async since(from: Date, lasted: boolean): Promise<Sweep> {
     const sweep: Sweep = { readable: true, unknown: [], moved: [], unidentified: [], unread: 0 };
     const showsNothing = lasted ? isNotShown : isHidden;
-    const groups = await unless(showsNothing, this.listed(from));
-    if (groups === undefined) return { ...sweep, readable: false };
+    const isNotWhole: ShowsNothing = (error) =>
+      showsNothing(error) || isRequestRefused(error) || isTooLong(error);
+    const whole = await unless(isNotWhole, this.list(from, {}));
+    sweep.readable = whole !== undefined;
+    const groups = whole ?? (await unless(showsNothing, this.list(from, { from: from.toISOString() }))) ?? [];
     let unknown = 0;
     const record = await this.recordOf(groups);
     for (const group of groups) {
@@ -118,18 +122,8 @@ export class RestoreSweep {
     return sweep;
   }
 
-  private async listed(from: Date): Promise<Group[]> {
-    try {
-      return await this.list({ from: from.toISOString() });
-    } catch (error) {
-      // Of a list that holds nothing since then a bank may say that there is none.
-      if (isRequestRefused(error) || error instanceof NotFound) return this.list({});
-      throw error;
-    }
-  }
-
-  /** The youngest first, without what bears the marks of somebody else. */
-  private async list(bounds: { from?: string }): Promise<Group[]> {
+  /** The youngest first, without what is dated before `since` or bears the marks of somebody else. */
+  private async list(since: Date, bounds: { from?: string }): Promise<Group[]> {
     const groups = new Map<string, Group>();
     const strangers = new Set<string>();
     const isWanted = (marks: PaymentMarks): boolean => {
@@ -161,6 +155,7 @@ export class RestoreSweep {
     }
     return [...groups]
       .flatMap(([key, group]) => (group.instructionId === undefined && strangers.has(key) ? [] : [group]))
+      .filter(({ datedMs }) => datedMs === undefined || datedMs >= since.getTime())
       .sort(youngestFirst);
   }
 

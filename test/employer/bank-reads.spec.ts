@@ -122,12 +122,16 @@ describe('the general list, where it is the only one, and shows nothing from a d
       fromDate,
       whole,
       known = '901',
-    }: { fromDate: unknown[]; whole: unknown[] | 'too long'; known?: string },
+      lags = false,
+    }: { fromDate: unknown[]; whole: unknown[] | 'too long'; known?: string; lags?: boolean },
   ) {
+    let isShown = false;
     bank.handler = ({ url }, response) => {
       // The same page of as many as are asked for, whichever is asked for.
       const long = Array.from({ length: 100 }, (_, n) => record({ id: n + 1, instruction: 9 }));
-      const items = url.includes('fromDate=') ? fromDate : whole === 'too long' ? long : whole;
+      const isBounded = url.includes('fromDate=') && !(lags && isShown);
+      isShown ||= !url.includes('fromDate=');
+      const items = isBounded ? fromDate : whole === 'too long' ? long : whole;
       answer(response, 200, { items, count: items.length, limit: 100, offset: 0 });
     };
     const clock = new MovedClock();
@@ -150,7 +154,12 @@ describe('the general list, where it is the only one, and shows nothing from a d
 
   it('is read whole, and so for an hour where that shows what is known to be there', async () => {
     const told = await readEvery([0, 1_000, 3_600_000], { fromDate: [], whole: [PAYMENT_BODY] });
-    expect(told).toEqual(['901: from,whole', '901: whole', '901: from,whole']);
+    expect(told).toEqual(['901: from,whole,from', '901: whole', '901: from,whole,from']);
+  });
+
+  it('is not read whole for an hour where it shows by then what it lagged with', async () => {
+    const told = await readEvery([0, 1_000], { fromDate: [], whole: [PAYMENT_BODY], lags: true });
+    expect(told).toEqual(['901: from,whole,from', '901: from']);
   });
 
   it('is read whole once a minute at most where that shows no more', async () => {

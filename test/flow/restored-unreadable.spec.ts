@@ -1,7 +1,8 @@
 import axios from 'axios';
-import { BankUnreachable } from '../../src/bank/errors';
+import { BankUnreachable, ListUnreadable } from '../../src/bank/errors';
 import { BankGateway } from '../../src/bank/gateway';
 import type { Variants } from '../../src/bank-sandbox/variants';
+import { nextBankingDay } from '../../src/domain/business-day';
 import { RestoreAdoption } from '../../src/submission/restore-adoption';
 import { payFile, payRows } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
@@ -38,9 +39,12 @@ const stopOrResume = (id: string, who: 'operator' | 'approver', what: 'stop' | '
   payroll.as(who).post(payroll.path(`/pay-runs/${id}/${what}`), { reason: 'a look at it first' });
 
 /** A run of four of which the database knows nothing at the bank yet, and the bank that it was submitted. */
-async function uninitiated(since: string, isStopped = false): Promise<string> {
+async function uninitiated(
+  since: string,
+  { isStopped = false, query = {} }: { isStopped?: boolean; query?: Record<string, string> } = {},
+): Promise<string> {
   await lasting('initiate', '500-before');
-  const id = await payroll.paid(payFile(payRows(4)));
+  const id = await payroll.paid(payFile(payRows(4)), query);
   await payroll.until(id, ['BUILDING'], 20_000);
   if (isStopped) expect((await stopOrResume(id, 'operator', 'stop')).status).toBe(200);
   await restoring.backUp();
@@ -264,6 +268,50 @@ describe('a restored database, at a bank that lists no payments from a date on',
   });
 });
 
+describe('a restored database, at a bank that lists from a date on only what has settled since', () => {
+  it('takes back what was submitted for a later day, and pays nobody again', async () => {
+    await start({ fromDates: 'of-settlement' });
+    const executionDate = nextBankingDay(payroll.executionDate());
+    const id = await uninitiated('FOLLOWING', {
+      query: { executionDate, period: executionDate.slice(0, 7) },
+    });
+    await restoring.restore();
+    expect(await restoring.answered()).toContain(
+      'taken back into the record, to be followed: 2 with 4 payments',
+    );
+    expect(await restoring.resume()).toBe('RESUMED');
+    await payroll.until(id, ['FOLLOWING'], 20_000);
+    await axios.post(`${payroll.bank.url}/sandbox/clock`, { date: executionDate });
+    await restoring.change('UPDATE lease SET wake_at = now()');
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+  });
+
+  it('takes the word of the bank where no more of its list is read', async () => {
+    await start({ fromDates: 'of-settlement' });
+    const executionDate = nextBankingDay(payroll.executionDate());
+    const id = await uninitiated('FOLLOWING', {
+      query: { executionDate, period: executionDate.slice(0, 7) },
+    });
+    const { listStatuses } = BankGateway.prototype;
+    const listed = jest.spyOn(BankGateway.prototype, 'listStatuses');
+    listed.mockImplementation(function (this: BankGateway, bounds, ...wanted) {
+      if (bounds.from === undefined) throw new ListUnreadable('too-many-items');
+      return listStatuses.call(this, bounds, ...wanted);
+    });
+    await restoring.restore();
+    expect(await restoring.answered()).toContain('it may show only what has settled since');
+    listed.mockRestore();
+    await goOn();
+    await payroll.until(id, ['READY'], 20_000);
+    expect((await payroll.approve(await payroll.run(id))).status).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect((await payroll.run(id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
+    await axios.post(`${payroll.bank.url}/sandbox/clock`, { date: executionDate });
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+  });
+});
+
 describe('a restored database, at a bank where submitted payments rest as they were until they are approved there', () => {
   it.each(['gone', 'gone-with-its-list'] as const)(
     'takes the word of the bank, and pays nobody again: the instructions are %s',
@@ -353,7 +401,7 @@ describe('a restored database that knows of no instruction yet, at a bank that s
     'takes the word of the bank where that shows the payments without their instruction, %s',
     async (_as, variants, isStopped) => {
       await start({ ...variants, submitWaitsFor: 'approval' });
-      const id = await uninitiated('FOLLOWING', isStopped);
+      const id = await uninitiated('FOLLOWING', { isStopped });
       const before = await submits();
       await restoring.restore();
       expect(await restoring.answered()).toContain('not shown to be unsubmitted');

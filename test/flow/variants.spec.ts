@@ -201,6 +201,28 @@ describe('a bank that writes an empty text where there is none', () => {
   });
 });
 
+describe('a bank that lists from a date on only what has settled since, and links nothing', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  it.each([
+    ['one of two payments fails', 2, {}, 'PARTLY_SETTLED'],
+    ['the only one fails, and a list of nothing is answered with 404', 1, { emptyLists: '404' }, 'FAILED'],
+  ] as [string, number, Partial<Variants>, string][])(
+    'is followed to the end, also where %s, and so is never listed from a date on',
+    async (_what, count, variants, end) => {
+      payroll = await Payroll.start({
+        sandbox: { variants: { fromDates: 'of-settlement', linkReads: 'refused', ...variants } },
+        settings: { SUBMIT_DOUBT_MS: '2000' },
+      });
+      const rows = payRows(count);
+      rows[0]!.iban = MAGIC_CREDITORS.find(({ effect }) => effect === 'fails')!.iban;
+      const id = await payroll.paid(payFile(rows));
+      await payroll.until(id, [end], 30_000);
+    },
+  );
+});
+
 describe('a bank that numbers the two ids of a payment by sequences that overlap', () => {
   let payroll: Payroll | undefined;
   afterEach(async () => {

@@ -303,6 +303,7 @@ describe('where the list of an instruction shows none of it', () => {
   it.each<[string, () => Promise<BankPayment[]>]>([
     ['is empty', () => Promise.resolve([])],
     ['is no more', () => Promise.reject(new NotFound(404, { raw: 'gone' }))],
+    ['cannot be read', () => Promise.reject(new ContractDrift(['items.0.status']))],
   ])('reads each by itself what the general one lacks, of many large ones whose own %s', async (_, own) => {
     const bankIds = [['general'], ['lacking']] as const;
     const how = { isOnlyFollowed: true, bankIds };
@@ -341,6 +342,16 @@ describe('where the list of an instruction shows none of it', () => {
       expect((await lastSeen(...many, failure, [])).seen).toEqual([]);
     },
   );
+
+  it('tells that its own cannot be read where the general one shows none either, and nor does a read of each', async () => {
+    const [drift, onUnread] = [new ContractDrift(['items.0.status']), jest.fn()];
+    const own = () => Promise.reject(drift);
+    const many = [FEW + 1, 100] as const;
+    expect((await lastSeen(...many, [], [], { isOnlyFollowed: true, onUnread }, own)).seen).toEqual([]);
+    expect(onUnread).toHaveBeenCalledWith(drift);
+    // What was given up is not taken for unpaid for that.
+    await expect(lastSeen(...many, ['general'], [], { byAnyList: true }, own)).rejects.toBe(drift);
+  });
 
   it('does not take what must not have been paid for unpaid where the general one fails', async () => {
     const failure = new BankError(500, { raw: 'oops' });
@@ -457,6 +468,63 @@ describe('what a list lacks that shows others of an instruction, and is sought',
   it('is looked for once where the general list cannot be read to its end', async () => {
     const bank = { own: ['901'], general: [], alone: [], failure: new ListUnreadable('repeats') };
     expect(await lastSeen(small, bank)).toMatchObject({ seen: ['901'], calls: { own: 1, alone: 2 } });
+  });
+});
+
+describe('what the general list lacks from a date on, and is sought, where it is the only list', () => {
+  /** What is seen by each of two reads of two payments, and how the list was asked for it, where it shows so much. */
+  async function seenTwice(bounded: string[], all: string[] | Error, how: Partial<InstructionAtBank> = {}) {
+    const asked: string[] = [];
+    const gateway = {
+      listPayments: async function* ({ from }: { from?: string }) {
+        asked.push(from === undefined ? 'all' : 'from');
+        const listed = from === undefined ? all : bounded;
+        if (listed instanceof Error) throw listed;
+        for (const bankPaymentId of listed)
+          yield await Promise.resolve({ bankPaymentId, bankInstructionId: 'bank' });
+      },
+      getPayment: () => Promise.reject(new NotAllowed(403, { raw: 'no' })),
+    };
+    const source = sourceOf(readsOf(gateway), gateway);
+    const account = { reads: ['PAYMENT_LIST'] as BankRead[] } as EmployerAccount;
+    const bankIds: KnownIds[] = [['settled'], ['failed']];
+    const at = { bankInstructionId: 'bank', createdAt: new Date(0), bankIds, isNamedBy: () => false };
+    const seen: string[] = [];
+    for (let n = 0; n < 2; n += 1) {
+      const sought = { isOnlyFollowed: true, isSought: () => true, ...how };
+      const found = await source.paymentsOf(
+        account,
+        { id: 'ours', rows: 2, ended: false },
+        { ...at, ...sought },
+      );
+      seen.push(`${found.map((one) => one.bankPaymentId).join()}: ${asked.splice(0).join()}`);
+    }
+    return seen;
+  }
+  const both = ['settled', 'failed'];
+
+  it.each([
+    ['shows it', ['settled'], both, ['settled,failed: from,all', 'settled,failed: from,all']],
+    ['shows it, and none from a date on', [], both, ['settled,failed: from,all', 'settled,failed: from,all']],
+    ['shows it no more', ['settled'], ['settled'], ['settled: from,all', 'settled: from']],
+    [
+      'cannot be read',
+      ['settled'],
+      new ListUnreadable('too-many-items'),
+      ['settled: from,all', 'settled: from'],
+    ],
+  ])(
+    'is looked for in all of the list, and again only an hour later unless that shows more: it %s',
+    async (_, bounded, all, seen) => {
+      expect(await seenTwice(bounded, all)).toEqual(seen);
+    },
+  );
+
+  it('is not looked for while the list may lag', async () => {
+    expect(await seenTwice(['settled'], both, { isSought: undefined })).toEqual([
+      'settled: from',
+      'settled: from',
+    ]);
   });
 });
 

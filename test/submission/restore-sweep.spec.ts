@@ -1,4 +1,4 @@
-import { BankError, NotAllowed, NotFound } from '../../src/bank/errors';
+import { BankError, ListUnreadable, NotAllowed, NotFound } from '../../src/bank/errors';
 import type { BankGateway } from '../../src/bank/gateway';
 import type { Database } from '../../src/database/database';
 import { messageIdOf } from '../../src/pay-run/message-id';
@@ -34,10 +34,10 @@ interface Known {
 
 const RECORDED = 'Z2';
 
-/** At a bank that answers so from a date on, and so without one; the database knows one instruction. */
+/** At a bank that answers so without a date, and so from one on; the database knows one instruction. */
 function sweep(
-  since: readonly Listed[] | Error,
   all: readonly Listed[] | Error,
+  since: readonly Listed[] | Error,
   { shown = {}, status = 'VERIFIED', alone = {} }: Known = {},
 ) {
   const asked: (string | undefined)[] = [];
@@ -65,27 +65,42 @@ function sweep(
 }
 
 describe('what a bank lists after a restore', () => {
-  it.each([
-    ['refuses to begin at a date', new BankError(400, raw)],
-    ['says that there is none since a date', new NotFound(404, raw)],
-  ])('is read whole where the bank %s', async (_how, refusal) => {
-    const { asked, found } = sweep(refusal, [ours(KNOWN)]);
+  it('is all of it, since nobody says of which date the one is that the list can begin at', async () => {
+    const { asked, found } = sweep([ours(KNOWN)], []);
     expect(await found).toMatchObject({
       readable: true,
       moved: [{ instructionId: KNOWN, status: 'SETTLED' }],
       unknown: [],
       unidentified: [],
     });
-    expect(asked).toEqual([FROM.toISOString(), undefined]);
+    expect(asked).toEqual([undefined]);
+  });
+
+  it('is nothing that is dated before: of that the record has what it was', async () => {
+    const forgotten = { ...ours(KNOWN), bankInstructionId: 'Z', bankPaymentId: '816', ids: ['816'] };
+    const listed = [-1, 0].map((ms) => ({ ...forgotten, bankInstructionId: `Z${ms}`, datedMs: +FROM + ms }));
+    const { unknown } = await sweep(listed, []).found;
+    expect(unknown.map(({ bankInstructionId }) => bankInstructionId)).toEqual(['Z0']);
   });
 
   it.each([
-    ['refused', new NotAllowed(403, raw), 1],
-    ['never there', new NotFound(404, raw), 2],
-  ])('is not known where it is %s', async (_how, refusal, reads) => {
-    const { asked, found } = sweep(refusal, refusal);
-    expect(await found).toMatchObject({ readable: false });
-    expect(asked).toHaveLength(reads);
+    ['refused without a date', new BankError(400, raw)],
+    ['longer than is read of any', new ListUnreadable('too-many-items')],
+  ])('is told, and not believed to be all, where it is %s', async (_how, failure) => {
+    const { asked, found } = sweep(failure, [ours(KNOWN)]);
+    expect(await found).toMatchObject({ readable: false, moved: [{ instructionId: KNOWN }] });
+    expect(asked).toEqual([undefined, FROM.toISOString()]);
+  });
+
+  it.each([
+    ['refused', new NotAllowed(403, raw)],
+    ['never there', new NotFound(404, raw)],
+  ])('is not known where it is %s', async (_how, refusal) => {
+    expect(await sweep(refusal, refusal).found).toMatchObject({ readable: false, unknown: [], moved: [] });
+  });
+
+  it('is read again where it cannot be read to its end for now', async () => {
+    await expect(sweep(new ListUnreadable('gap'), []).found).rejects.toThrow(ListUnreadable);
   });
 
   it.each([
@@ -155,7 +170,7 @@ describe('what a bank lists after a restore', () => {
 
 describe('what a bank lists after a restore, more than is read one by one', () => {
   const NEWEST = '018f0000-0000-7000-8000-000000000009';
-  const DAY_MS = 86_400_000;
+  const [ONE_DAY, NEXT_DAY] = [1, 2].map((days) => +FROM + days * 86_400_000);
   /** Of as many ids, from one on; nothing in the list says whose they are. */
   const unmarked = (first: number, count: number, datedMs?: number): Listed[] =>
     Array.from({ length: count }, (_, index) => {
@@ -165,7 +180,7 @@ describe('what a bank lists after a restore, more than is read one by one', () =
   const alone = { '5000': messageIdOf(NEWEST, 1) };
 
   it.each([
-    ['its dates', [...unmarked(7000, 1_004, DAY_MS), ...unmarked(5000, 1, 2 * DAY_MS)]],
+    ['its dates', [...unmarked(7000, 1_004, ONE_DAY), ...unmarked(5000, 1, NEXT_DAY)]],
     ['its ids where it gives no dates', [...unmarked(996, 1_004), ...unmarked(5000, 1)]],
     ['its ids, and not by its order', [...unmarked(5000, 1), ...unmarked(996, 1_004)]],
   ])('is read from the newest on, as it tells by %s', async (_by, listed) => {
