@@ -78,5 +78,9 @@ export const OTHER_CALLS: readonly (readonly [OperationName, Call])[] = [
     (bank) => bank.customerInstructions.initiateBytes(stringify(BODIES.initiate) ?? ''),
   ],
   ['list payment transactions', (bank) => all(bank.paymentTransactions.listed(FILTER, () => false))],
+  [
+    'list payment transactions of an instruction',
+    (bank) => all(bank.customerInstructions.listedPaymentTransactions(ID)),
+  ],
   ['add payment transaction', (bank) => bank.customerInstructions.addBytes(ID, stringify(BODIES.add) ?? '')],
 ];

@@ -224,7 +224,10 @@ const EXPOSED_AS_LINKS = [
     path: `${SERVICE}/customer-instructions/{id}/payment-transactions`,
     scopes: [],
     response: list('PaymentTransaction', PAYMENT_SORT),
-    client: ['customerInstructions.listPaymentTransactions'],
+    client: [
+      'customerInstructions.listPaymentTransactions',
+      'customerInstructions.listedPaymentTransactions',
+    ],
   },
   {
     name: 'update payment transaction',
