@@ -27,14 +27,22 @@ export function personsStops(
   subject: string,
   since: Date,
 ): Promise<PersonsStop[]> {
-  return tx.query<PersonsStop>(
-    `SELECT person_id AS "personId", detail ->> 'reason' AS reason, at FROM audit_entry
-     WHERE chain_id = $1 AND action = $2 AND subject = $3 AND at >= $4 ORDER BY seq`,
-    [tx.employerId ?? INSTALLATION_CHAIN, STOPPED[what], subject, since],
-  );
+  return readStops('seq', tx, what, subject, since);
 }
 
 /** The last person whose stop stands, as `personsStops` has it; undefined where the service alone threw the switch. */
 export async function whoStopped(...which: Parameters<typeof personsStops>): Promise<string | undefined> {
-  return (await personsStops(...which)).at(-1)?.personId;
+  const [last] = await readStops('seq DESC LIMIT 1', ...which);
+  return last?.personId;
+}
+
+function readStops(
+  order: string,
+  ...[tx, what, subject, since]: Parameters<typeof personsStops>
+): Promise<PersonsStop[]> {
+  return tx.query<PersonsStop>(
+    `SELECT person_id AS "personId", detail ->> 'reason' AS reason, at FROM audit_entry
+     WHERE chain_id = $1 AND action = $2 AND subject = $3 AND at >= $4 ORDER BY ${order}`,
+    [tx.employerId ?? INSTALLATION_CHAIN, STOPPED[what], subject, since],
+  );
 }
