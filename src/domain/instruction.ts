@@ -75,6 +75,9 @@ export const INSTRUCTION_UNDER_WAY: readonly InstructionStatus[] = [
   'SUBMITTED',
 ];
 
+/** The states in which nothing is paid by an instruction any more, as far as is known: the bank is watched for a move. */
+export const INSTRUCTION_GIVEN_UP: readonly InstructionStatus[] = ['ABANDONED', 'RELEASED', 'VOID'];
+
 /** The states in which an instruction of a submitting or followed run has reached its end. */
 export const INSTRUCTION_ENDED: readonly InstructionStatus[] = ['CLOSED', 'VOID', 'RELEASED'];
 

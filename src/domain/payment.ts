@@ -53,6 +53,9 @@ export const PAYMENT_MEANING: Readonly<Record<PaymentStatus, string>> = {
 /** The states of a payment of a run that went on to its end and did not pay it. */
 export const PAYMENT_UNPAID: readonly PaymentStatus[] = ['FAILED', 'REJECTED', 'CANCELLED', 'VOID'];
 
+/** The ends that the bank shows; the other one is what people say. */
+export const PAYMENT_ENDED_BY_BANK: readonly PaymentStatus[] = ['SETTLED', 'FAILED', 'REJECTED', 'CANCELLED'];
+
 export const PAYMENT_FINALS = finalStates(PAYMENT_STATUSES, PAYMENT_TRANSITIONS);
 
 /**

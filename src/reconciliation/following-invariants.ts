@@ -1,9 +1,8 @@
 import { words } from '../database/words';
-import { InstructionStatus } from '../domain/instruction';
+import { INSTRUCTION_GIVEN_UP, InstructionStatus } from '../domain/instruction';
 import { inSql, Invariant } from './invariant';
 
 const FOLLOWED: readonly InstructionStatus[] = ['SUBMITTED', 'CLOSED'];
-const GIVEN_UP: readonly InstructionStatus[] = ['ABANDONED', 'RELEASED', 'VOID'];
 
 /** What ended is watched for a day at least, whatever `WATCH_DAYS` says. */
 const SURELY_WATCHED = `interval '1 day'`;
@@ -58,6 +57,6 @@ export const FOLLOWING_INVARIANTS: readonly Invariant[] = [
        SELECT subject_id, leased_until IS NOT NULL OR wake_at < 'infinity' AS is_due FROM lease
        WHERE subject_id = ANY (ARRAY(SELECT id FROM ins)) AND kind = 'FOLLOW') AS watch ON watch.subject_id = i.id
      WHERE i.status = 'CLOSED' AND i.closed_at > now() - ${SURELY_WATCHED} AND watch.is_due IS NOT TRUE
-       OR i.status IN (${words(GIVEN_UP)}) AND i.bank_instruction_id IS NOT NULL AND watch.subject_id IS NULL`,
+       OR i.status IN (${words(INSTRUCTION_GIVEN_UP)}) AND i.bank_instruction_id IS NOT NULL AND watch.subject_id IS NULL`,
   ),
 ];

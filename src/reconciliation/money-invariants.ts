@@ -2,7 +2,7 @@ import { PATHS } from '../bank/types';
 import { words } from '../database/words';
 import { BANK_LADDER } from '../domain/bank-status';
 import { InstructionStatus } from '../domain/instruction';
-import { PaymentStatus } from '../domain/payment';
+import { PAYMENT_ENDED_BY_BANK, PaymentStatus } from '../domain/payment';
 import { inSql, Invariant } from './invariant';
 
 const SUBMITTED: readonly InstructionStatus[] = ['SUBMITTED', 'CLOSED'];
@@ -16,7 +16,6 @@ const ATTEMPTED: readonly InstructionStatus[] = [
   ...SUBMITTED,
 ];
 const MOVED: readonly PaymentStatus[] = ['SUBMITTED', 'SETTLED', 'FAILED', 'REJECTED'];
-const ENDED_BY_BANK: readonly PaymentStatus[] = ['SETTLED', 'FAILED', 'REJECTED', 'CANCELLED'];
 
 /** The record of calls may be archived by month: what is older is not held against them. */
 export const CALLS_KEPT = `interval '30 days'`;
@@ -134,7 +133,7 @@ export const MONEY_INVARIANTS: readonly Invariant[] = [
     },
     `SELECT m.pay_run_id, NULL::uuid, count(*)
      FROM history h JOIN paid m ON m.id = h.subject_id
-     WHERE h.subject = 'payment' AND h.to_status IN (${words(ENDED_BY_BANK)}) AND h.to_status <> m.status
+     WHERE h.subject = 'payment' AND h.to_status IN (${words(PAYMENT_ENDED_BY_BANK)}) AND h.to_status <> m.status
      GROUP BY m.pay_run_id`,
   ),
   inSql(

@@ -2,9 +2,14 @@ import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { words } from '../database/words';
 import { BANK_LADDER, NOT_PROCESSABLE, TERMINAL_RANK } from '../domain/bank-status';
-import { INSTRUCTION_INITIAL, INSTRUCTION_PARKED, InstructionStatus } from '../domain/instruction';
+import {
+  INSTRUCTION_INITIAL,
+  INSTRUCTION_PARKED,
+  INSTRUCTION_UNDER_WAY,
+  InstructionStatus,
+} from '../domain/instruction';
 import { PAY_RUN_INITIAL, PayRunStatus } from '../domain/pay-run';
-import { PaymentStatus } from '../domain/payment';
+import { PAYMENT_ENDED_BY_BANK, PaymentStatus } from '../domain/payment';
 import { aboutInstruction, MAY_HOLD, raise } from '../pay-run/attention.store';
 import { lockInstruction, planOf } from '../pay-run/instruction.store';
 import { Finding, inSql, Invariant } from './invariant';
@@ -31,11 +36,8 @@ const WORKING: readonly PayRunStatus[] = [
 ];
 /** The states of an instruction in which it has work of its own; a verified one waits for its run. */
 const BUILT: readonly InstructionStatus[] = ['PLANNED', 'BUILDING'];
-/** Those in which the bank is read, whoever is asked and whatever is stopped. */
-const READ: readonly InstructionStatus[] = ['SUBMIT_INTENT', 'SUBMIT_REFUSED', 'SUBMIT_UNKNOWN', 'SUBMITTED'];
 /** Those of a parked submit; what people are asked about one is named as its state. */
 const PARKED = words(INSTRUCTION_PARKED);
-const ENDED_BY_BANK: readonly PaymentStatus[] = ['SETTLED', 'FAILED', 'REJECTED', 'CANCELLED'];
 
 /** The states the live instructions of a run may be in, by the state of the run. */
 const OF_RUN: Readonly<Record<PayRunStatus, readonly InstructionStatus[]>> = {
@@ -74,8 +76,8 @@ const OF_INSTRUCTION: Readonly<Record<InstructionStatus, readonly PaymentStatus[
   SUBMIT_INTENT: ['AT_BANK'],
   SUBMIT_REFUSED: ['AT_BANK'],
   SUBMIT_UNKNOWN: ['AT_BANK'],
-  SUBMITTED: ['SUBMITTED', 'VOID', ...ENDED_BY_BANK],
-  CLOSED: ['VOID', ...ENDED_BY_BANK],
+  SUBMITTED: ['SUBMITTED', 'VOID', ...PAYMENT_ENDED_BY_BANK],
+  CLOSED: ['VOID', ...PAYMENT_ENDED_BY_BANK],
   ABANDONED: BEFORE_BANK,
   CANCELLED: BEFORE_BANK,
   VOID: ['VOID'],
@@ -115,8 +117,8 @@ export const RECORD_INVARIANTS: readonly Invariant[] = [
      JOIN paid m ON m.id = b.payment_id
      LEFT JOIN (VALUES ${ladder()}) AS step(status, rank) ON step.status = b.bank_status
      WHERE b.bank_status_at IS NOT NULL AND b.bank_rank < step.rank
-       OR b.bank_rank = ${TERMINAL_RANK} AND m.status NOT IN (${words([...ENDED_BY_BANK, 'VOID'])})
-       OR b.bank_rank < ${TERMINAL_RANK} AND m.status IN (${words(ENDED_BY_BANK)})
+       OR b.bank_rank = ${TERMINAL_RANK} AND m.status NOT IN (${words([...PAYMENT_ENDED_BY_BANK, 'VOID'])})
+       OR b.bank_rank < ${TERMINAL_RANK} AND m.status IN (${words(PAYMENT_ENDED_BY_BANK)})
          AND b.bank_status IS DISTINCT FROM '${NOT_PROCESSABLE}' AND NOT EXISTS (
          SELECT FROM payment_decision d WHERE d.employer_id = $1 AND d.payment_id = m.id AND m.status = 'SETTLED')
      GROUP BY i.pay_run_id, i.id`,
@@ -301,7 +303,7 @@ export const RECORD_INVARIANTS: readonly Invariant[] = [
          AND NOT EXISTS (SELECT FROM employer e CROSS JOIN service_switch s
            WHERE e.id = $1 AND (e.stopped_at IS NOT NULL OR s.submits_off))),
      work AS (
-       SELECT id, pay_run_id FROM ins WHERE status IN (${words(READ)})
+       SELECT id, pay_run_id FROM ins WHERE status IN (${words(INSTRUCTION_UNDER_WAY)})
        UNION ALL
        SELECT i.id, i.pay_run_id FROM ins i JOIN waiting r ON r.id = i.pay_run_id
        WHERE i.status IN (${words(BUILT)}) OR i.status = 'VERIFIED' AND r.status = 'SUBMITTING')
@@ -321,7 +323,7 @@ export const RECORD_INVARIANTS: readonly Invariant[] = [
  */
 async function goOn(tx: EmployerTransaction, broken: readonly Finding[]): Promise<void> {
   const sent = await tx.query<{ id: string; status: InstructionStatus }>(
-    `SELECT id, status FROM instruction WHERE employer_id = $1 AND id = ANY ($2) AND status IN (${words(READ)})
+    `SELECT id, status FROM instruction WHERE employer_id = $1 AND id = ANY ($2) AND status IN (${words(INSTRUCTION_UNDER_WAY)})
      ORDER BY id`,
     [tx.employerId, broken.map(({ subjectId }) => subjectId)],
   );

@@ -18,7 +18,7 @@ import { Claim, fence, Fenced, isThere, LeaseKind, Leases, missingForMs } from '
 import { leaseHolder, LeaseWorker, WakeIn } from '../database/lease-worker';
 import { isOfDatabase } from '../database/outage';
 import { DAY_MS } from '../domain/durations';
-import { InstructionStatus } from '../domain/instruction';
+import { INSTRUCTION_GIVEN_UP, InstructionStatus } from '../domain/instruction';
 import { clear } from '../pay-run/attention.store';
 import { DRIFT_PAUSE_MS, tellOfDrift } from '../pay-run/drift';
 import { lastMovedAt } from '../pay-run/history';
@@ -52,7 +52,7 @@ const UNIT = 'its unit';
 const READ_AGAIN = 'a later read followed the interface';
 
 /** What ended, and is read for a while longer. */
-const WATCHED: readonly InstructionStatus[] = ['CLOSED', 'ABANDONED', 'RELEASED', 'VOID'];
+const WATCHED: readonly InstructionStatus[] = ['CLOSED', ...INSTRUCTION_GIVEN_UP];
 
 /** A bank may tell of each payment by itself, for hours: reading all of them again takes a fifth of that time at most. */
 const RESTS = 4;

@@ -4,6 +4,8 @@ import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { shownWithinMs } from '../config/shown-within';
 import type { EmployerTransaction } from '../database/database';
+import { words } from '../database/words';
+import { PAYMENT_UNPAID } from '../domain/payment';
 import type { ShownBy } from '../employer/instruction-at-bank';
 import { clear } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
@@ -84,7 +86,7 @@ async function endedOf(
      FROM payment p
      LEFT JOIN payment_decision d ON d.employer_id = $1 AND d.payment_id = p.id
      WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.row_no BETWEEN $3 AND $4
-       AND p.status IN ('SETTLED', 'FAILED', 'REJECTED', 'CANCELLED', 'VOID')
+       AND p.status IN (${words(['SETTLED', ...PAYMENT_UNPAID])})
      GROUP BY p.status = 'SETTLED', d.payment_id IS NULL, p.returned_at IS NULL`,
     [tx.employerId, payRunId, firstRow, lastRow],
   );

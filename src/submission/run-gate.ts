@@ -11,9 +11,11 @@ import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, isThere, missingForMs, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { PersonalData } from '../database/personal-data';
+import { words } from '../database/words';
 import { BANK_LADDER } from '../domain/bank-status';
 import { isOverdue, localDate } from '../domain/business-day';
 import { DAY_MS } from '../domain/durations';
+import { INSTRUCTION_UNDER_WAY } from '../domain/instruction';
 import { LAST_CALL_MS, sendingCloses } from '../domain/send-window';
 import { Employer, EmployerAccount } from '../employer/employer.entity';
 import { isUnitConfirmed, notReady } from '../employer/readiness';
@@ -130,7 +132,7 @@ export class RunGate {
         `SELECT max(i.closed_at) AS ended_at, bool_or(i.status <> 'CLOSED') AS under_way
          FROM pay_run r JOIN instruction i ON i.employer_id = r.employer_id AND i.pay_run_id = r.id
          WHERE r.employer_id = $1 AND r.account_id = $2 AND r.id <> $3
-           AND (i.status IN ('SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMITTED')
+           AND (i.status IN (${words(INSTRUCTION_UNDER_WAY)})
              OR i.status = 'CLOSED' AND i.closed_at >= $4)`,
         [tx.employerId, run.accountId, run.id, shownTo],
       );
