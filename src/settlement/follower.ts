@@ -153,13 +153,12 @@ export class Follower {
     const payments = await this.paymentsOf(claim, followed, cameBack, glance);
     const { seen, by, unread, garbled, cutShort, untried } = payments;
     const asked = glance ?? (await this.glance.afterPayments(followed, seen));
-    const { shown, failure, gone = false } = asked ?? {};
+    const { shown, failure, gone = false, isUnread: isDateUnread = false } = asked ?? {};
     const mayShow = asked !== undefined && account.reads.includes('INSTRUCTION');
     const hidden = mayShow && shown === undefined && failure === undefined;
     crashPoint('follow.read');
     const before = this.passBefore(claim, instruction, at);
     const isStopped = unread !== undefined || cutShort !== undefined;
-    const isDateUnread = failure !== undefined;
     const read = { seen, by, cameBack, shown, hidden, gone, isSecond, isDateUnread, begunAt, at };
     const { lacking, pass } = await this.database.inEmployer(claim.employerId, async (tx) => {
       const { unshown, hadEnded } = await this.record(tx, claim, followed, read);
