@@ -1,14 +1,6 @@
 import type { z } from 'zod';
 import { LONGEST_WAIT_MS } from '../domain/request-pace';
-import {
-  BankClientError,
-  BankUnreachable,
-  ContractDrift,
-  GivenUp,
-  ofRead,
-  RateLimited,
-  TokenUnavailable,
-} from './errors';
+import { BankUnreachable, ContractDrift, GivenUp, ofRead, RateLimited, TokenUnavailable } from './errors';
 import type { BankHttp, HttpRequest, HttpResult } from './http';
 import { checked, isSuccess, type Outcome, outcomeOf, readErrorOf } from './outcome';
 import { type BankClock, type RateBudget, rateSignalOf } from './rate-budget';
@@ -74,14 +66,14 @@ const BROKEN_CONNECTION: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 
 const NO_CONTENT = 204;
 
-/** A call that a new token is forbidden has none renewed for so long, about a token's life: it lacks a right. */
+/** A record that a new token is forbidden has none renewed for so long, about a token's life: each may end another's. */
 const FORBIDDEN_FOR_MS = 600_000;
 
 /** Token, rate budget and one exchange: what every method of the client goes through. */
 export class BankSession {
   /** Without a slash at its end. */
   readonly baseUrl: string;
-  /** When a new token was forbidden an operation last, until that is taken. */
+  /** By what is called: when a new token was forbidden that, until it is taken; the latest stands last. */
   private readonly forbiddenAtMs = new Map<string, number>();
 
   constructor(private readonly options: SessionOptions) {
@@ -184,7 +176,7 @@ export class BankSession {
     if (renewed === undefined) return result;
     await unlessGivenUp(budget.take(maxQueueMs, { givenUp }), givenUp);
     const again = await this.send(request, renewed);
-    if (statusOf(again) === 403) this.forbiddenAtMs.set(operationOf(request), this.options.clock.nowMs());
+    if (statusOf(again) === 403) this.rememberForbidden(request);
     return again;
   }
 
@@ -193,12 +185,24 @@ export class BankSession {
     const { token } = this.options;
     const status = statusOf(result);
     if (status === 401) return token.renewAfter401(used).catch(refusedAsNone);
-    if (status === 403 && !this.lacksRight(request)) return token.renewAfter403(used).catch(failedAsNone);
+    if (status === 403 && !this.isForbidden(request)) return token.renewAfter403(used).catch(refusedAsNone);
     return undefined;
   }
 
-  private lacksRight(request: Sent): boolean {
-    const sinceMs = this.forbiddenAtMs.get(operationOf(request)) ?? -Infinity;
+  /** Nothing of a call with a body: its path does not tell what of it is forbidden, which may be an account. */
+  private rememberForbidden(request: Sent): void {
+    if (request.body !== undefined) return;
+    const nowMs = this.options.clock.nowMs();
+    this.forbiddenAtMs.delete(nameOf(request));
+    this.forbiddenAtMs.set(nameOf(request), nowMs);
+    for (const [name, atMs] of this.forbiddenAtMs) {
+      if (nowMs - atMs < FORBIDDEN_FOR_MS) return;
+      this.forbiddenAtMs.delete(name);
+    }
+  }
+
+  private isForbidden(request: Sent): boolean {
+    const sinceMs = this.forbiddenAtMs.get(nameOf(request)) ?? -Infinity;
     return this.options.clock.nowMs() - sinceMs < FORBIDDEN_FOR_MS;
   }
 
@@ -230,7 +234,7 @@ export class BankSession {
       mayLeave: request.mayLeave,
     });
     if (result.kind === 'answer' && isSuccess(result.status) && this.forbiddenAtMs.size > 0)
-      this.forbiddenAtMs.delete(operationOf(request));
+      this.forbiddenAtMs.delete(nameOf(request));
     if (result.kind === 'answer')
       this.options.budget.observe({ ...rateSignalOf(result), isApart: !ofPayments(request.path) });
     return result;
@@ -242,14 +246,9 @@ function ofPayments(path: string): boolean {
   return path.startsWith(PATHS.customerInstruction(''));
 }
 
-const WORDS_OF_PATHS: ReadonlySet<string> = new Set(
-  Object.values(PATHS).flatMap((path: (...ids: string[]) => string) => path('', '').split('/')),
-);
-
-/** What is called, whatever the ids and parameters. */
-function operationOf({ method, path }: Sent): string {
-  const segments = path.replace(/\?.*/, '').split('/');
-  return `${method} ${segments.map((one) => (WORDS_OF_PATHS.has(one) ? one : '*')).join('/')}`;
+/** What is called, and with which parameters: what one record is forbidden says nothing of another. */
+function nameOf({ method, path }: Sent): string {
+  return `${method} ${path}`;
 }
 
 function statusOf(result: HttpResult): number | undefined {
@@ -296,19 +295,13 @@ async function soon(token: Promise<string>, withinMs: number): Promise<string> {
   }
 }
 
-/** Where no token can be had the 401 stands; a failure that may pass says nothing of our access. */
+/** Where no token can be had the 401 or 403 stands; a failure that may pass says nothing of our access. */
 function refusedAsNone(error: unknown): undefined {
   if (error instanceof TokenUnavailable && error.refused) return undefined;
   throw error;
 }
 
-/** The old token may serve still: the 403 stands. */
-function failedAsNone(error: unknown): undefined {
-  if (error instanceof BankClientError) return undefined;
-  throw error;
-}
-
-/** No token or no turn: nothing left, or only what was answered with a 401 that counts as not executed. */
+/** No token or no turn: nothing left, or only what was answered with a 401 or 403 that counts as not executed. */
 function notSent(error: unknown): Outcome<never> {
   if (error instanceof RateLimited) {
     return { kind: 'no', reason: 'not-sent', why: 'rate-budget', retryAfterMs: error.retryAfterMs };

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import {
   type BankClientError,
+  ContractDrift,
   isAnswerUnusable,
   isBankError,
   isPerhapsEmpty,
@@ -18,7 +19,7 @@ import { isEnd } from '../domain/bank-status';
 import { endOf } from '../domain/pay-run';
 import { isPaymentFinal } from '../domain/payment';
 import { latestDate } from '../domain/shown-date';
-import { type InstructionAtBank, knownTo, type ShownBy } from '../employer/instruction-at-bank';
+import { type InstructionAtBank, knownTo, lackingIn, type ShownBy } from '../employer/instruction-at-bank';
 import { clear } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
@@ -95,7 +96,10 @@ export interface Step {
   unshown?: readonly string[];
   /** Whether some that have not ended, or whose instruction has, were not shown yet: one may be what cannot be read. */
   isLacking?: boolean;
-  /** Why a list answers nothing that can be used, where no other shows any payment, or a payment by itself does not. */
+  /**
+   * Why a list answers nothing that can be used, where no other shows any payment, or all that is open, or a payment by itself
+   * does not.
+   */
   unread?: BankClientError;
   /** Why not all payments were tried each by itself, where some were seen. */
   cutShort?: BankClientError;
@@ -153,13 +157,12 @@ export class Follower {
     const payments = await this.paymentsOf(claim, followed, cameBack, glance);
     const { seen, by, unread, garbled, cutShort, untried } = payments;
     const asked = glance ?? (await this.glance.afterPayments(followed, seen));
-    const { shown, failure, gone = false } = asked ?? {};
+    const { shown, failure, gone = false, isUnread: isDateUnread = false } = asked ?? {};
     const mayShow = asked !== undefined && account.reads.includes('INSTRUCTION');
     const hidden = mayShow && shown === undefined && failure === undefined;
     crashPoint('follow.read');
     const before = this.passBefore(claim, instruction, at);
     const isStopped = unread !== undefined || cutShort !== undefined;
-    const isDateUnread = failure !== undefined;
     const read = { seen, by, cameBack, shown, hidden, gone, isSecond, isDateUnread, begunAt, at };
     const { lacking, pass } = await this.database.inEmployer(claim.employerId, async (tx) => {
       const { unshown, hadEnded } = await this.record(tx, claim, followed, read);
@@ -171,7 +174,8 @@ export class Follower {
     crashPoint('follow.recorded');
     if (pass.left.size > 0) this.passes.set(instruction.id, pass);
     else this.passes.delete(instruction.id);
-    const failed = failure ?? (instruction.status === 'SUBMITTED' ? unread : undefined);
+    const isNoneSeen = instruction.status === 'SUBMITTED' && seen.length === 0;
+    const failed = failure ?? (isNoneSeen ? unread : undefined);
     if (failed) throw failed;
     if (!cutShort) await this.leases.answer(claim);
     const left = new Set(untried);
@@ -204,7 +208,7 @@ export class Follower {
       let garbled: BankClientError | undefined;
       let cutShort: BankClientError | undefined;
       let untried: readonly string[] | undefined;
-      const seen = await this.source.paymentsOf(account, asked, {
+      const at: InstructionAtBank = {
         bankInstructionId: instruction.bankInstructionId ?? '',
         createdAt: instruction.createdAt,
         bankIds: known.map(({ bankIds }) => bankIds),
@@ -221,8 +225,12 @@ export class Follower {
         },
         onCutShort: (failure) => (cutShort = failure),
         onUntried: (ids) => (untried = ids),
-      });
-      return { seen, by, unread: seen.length === 0 ? unread : undefined, garbled, cutShort, untried };
+      };
+      const seen = await this.source.paymentsOf(account, asked, at);
+      // What a garbled list shows may be just what others lack.
+      const mayShowMore = !asked.ended && unread instanceof ContractDrift && lackingIn(at, seen).length > 0;
+      const isTold = seen.length === 0 || mayShowMore;
+      return { seen, by, unread: isTold ? unread : undefined, garbled, cutShort, untried };
     } catch (error) {
       if (glance?.shown && isBankError(error)) await this.recordShown(claim, followed, glance.shown);
       const mayBeGone = error instanceof NotFound && this.lateness.isOverdue(run);

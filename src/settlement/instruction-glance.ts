@@ -14,6 +14,8 @@ export interface Glance {
   failure?: BankClientError;
   /** Whether the bank says that there is none. */
   gone?: boolean;
+  /** Whether reading it fails, be it for good: the date that it would show is not known then. */
+  isUnread?: boolean;
 }
 
 /** Reads an instruction itself (Read instruction), where that tells what its payments alone do not. */
@@ -53,10 +55,11 @@ export class InstructionGlance {
   /** What the bank shows of the payments says whether our access is refused. */
   async at({ account, instruction }: Followed): Promise<Glance> {
     try {
-      return { shown: await this.reads.instruction(account, instruction.bankInstructionId ?? '') };
+      const shown = await this.reads.instruction(account, instruction.bankInstructionId ?? '');
+      return { shown, isUnread: shown === undefined && account.reads.includes('INSTRUCTION') };
     } catch (error) {
       if (isHidden(error)) return { gone: error instanceof NotFound };
-      if (isBankError(error)) return { failure: error };
+      if (isBankError(error)) return { failure: error, isUnread: true };
       throw error;
     }
   }

@@ -7,8 +7,10 @@ import { Database, EmployerTransaction } from '../database/database';
 import { Claim } from '../database/leases';
 import { NotDurable } from '../database/outage';
 import { PersonalData } from '../database/personal-data';
+import { Instruction } from '../pay-run/instruction.entity';
 import { AddResult, intendAdds, recordAdds, recordTaken } from './add-record';
 import { AddWindow, BATCH_ROWS, BATCHES_AT_ONCE } from './add-window';
+import { OneByOne } from './one-by-one';
 import { addOf } from './prepared-calls';
 import { assertAccountOpen, assertMayCall, PayableRow, Work } from './work';
 
@@ -43,8 +45,7 @@ interface Batch extends Prepared {
  */
 @Injectable()
 export class Adder {
-  /** Whether an instruction is being filled one row at a time. */
-  private oneByOne = false;
+  private readonly oneByOne = new OneByOne();
 
   constructor(
     private readonly database: Database,
@@ -58,9 +59,23 @@ export class Adder {
     this.window.close();
   }
 
-  /** Whether another is filled one row at a time, as this would be: then it waits, and keeps no place from others. */
-  mustWait(gentleness: number): boolean {
-    return this.oneByOne && this.window.isOneByOne(gentleness);
+  /**
+   * Has it filled by `fill`, unless another is filled one row at a time, as this would be: then it waits for its turn, and
+   * keeps no place from others.
+   */
+  async inTurn<T>(
+    instruction: Instruction,
+    gentleness: number,
+    fill: () => Promise<T>,
+  ): Promise<{ filled: T } | { waitsForRun: string }> {
+    if (!this.window.isOneByOne(gentleness)) return { filled: await fill() };
+    const first = this.oneByOne.ask(instruction, performance.now());
+    if (first) return { waitsForRun: first.payRunId };
+    try {
+      return { filled: await fill() };
+    } finally {
+      this.oneByOne.leave(instruction);
+    }
   }
 
   /**
@@ -79,14 +94,8 @@ export class Adder {
       stopped: false,
       refusals: [],
     };
-    const isOneByOne = this.window.isOneByOne(gentleness);
-    if (isOneByOne) this.oneByOne = true;
-    try {
-      const lines = Array.from({ length: gentleness > 0 ? 1 : BATCHES_AT_ONCE }, () => this.line(job));
-      await allEnded(lines);
-    } finally {
-      if (isOneByOne) this.oneByOne = false;
-    }
+    const lines = Array.from({ length: gentleness > 0 ? 1 : BATCHES_AT_ONCE }, () => this.line(job));
+    await allEnded(lines);
     return job.refusals;
   }
 

@@ -9,7 +9,7 @@ import { crashPoint } from '../config/crash-point';
 import { readDriverError } from '../config/driver-error';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, stands, wake } from '../database/leases';
-import { StepEnd } from '../database/lease-worker';
+import { StepEnd, Waiting } from '../database/lease-worker';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { isPastSubmit } from '../domain/bank-status';
@@ -42,7 +42,7 @@ import {
 } from './work';
 import { RowsChanged } from './tampering';
 import { Verifier } from './verifier';
-import { waitingAfter } from './waits-for';
+import { THIS_SERVICE, waitingAfter } from './waits-for';
 
 const REFUSALS_TO_INITIATE: readonly AttentionKind[] = ['REBUILD_LIMIT', 'INITIATE_REFUSED'];
 
@@ -51,6 +51,10 @@ const LONGEST_PAUSE_MS = 300_000;
 
 /** When an instruction that waits for another, filled one row at a time, is looked at again. */
 const ONE_BY_ONE_LOOK_MS = 5_000;
+const FOR_ITS_TURN: Waiting = {
+  inMs: ONE_BY_ONE_LOOK_MS,
+  waitsFor: `${THIS_SERVICE}an instruction of another run is filled one row at a time, and so are this run's after it`,
+};
 
 const REFUSED_MANY = 'the bank refused many of its payments, which may be for how they were added';
 const WHY_REFUSED =
@@ -210,9 +214,13 @@ export class Builder {
     );
     const unknownMs = this.config.BANK_LAG_BOUND_MS - openedAgoMs;
     if (step > 0 && unknownMs > 0) return Math.ceil(unknownMs);
-    if (this.adder.mustWait(step)) return ONE_BY_ONE_LOOK_MS;
     const tookSome = rows.some((row) => row.addOutcome === 'ADDED');
-    const refusal = await this.addTaken(claim, work, open, { gentleness: step, tookSome });
+    const turn = await this.adder.inTurn(work.instruction, step, () =>
+      this.addTaken(claim, work, open, { gentleness: step, tookSome }),
+    );
+    // Its run gets on where it waits for another of that.
+    if ('waitsForRun' in turn) return turn.waitsForRun === work.run.id ? ONE_BY_ONE_LOOK_MS : FOR_ITS_TURN;
+    const { filled: refusal } = turn;
     if (refusal === undefined) return undefined;
     const { outcome } = refusal;
     const left = (await this.answersTo(claim, work, open)).filter((row) => row.addOutcome === null);

@@ -7,6 +7,7 @@ import {
   NotAllowed,
   NotFound,
   RateLimited,
+  TokenUnavailable,
   Unauthorised,
 } from '../../src/bank/errors';
 import { ManualClock } from './manual-clock';
@@ -238,7 +239,7 @@ describe('the outcome of a call', () => {
       expect([tokens, calls().length]).toEqual([2, 6]);
     });
 
-    it('is not for a call that stays forbidden with a new one, until ten minutes later or it is taken', async () => {
+    it('is not for a record that stays forbidden with a new one, until ten minutes later or it is shown', async () => {
       let mayRead = false;
       bank.handler = (request, response) => {
         if (request.url === '/token') answer(response, 200, { access_token: `t${++tokens}` });
@@ -246,36 +247,70 @@ describe('the outcome of a call', () => {
         else if (mayRead) answer(response, 200, PAYMENT_BODY);
         else answer(response, 403, {});
       };
-      const forbidden = async (id: string) =>
-        expect(client.paymentTransactions.get(id)).rejects.toThrow(NotAllowed);
+      const forbidden = () => expect(client.paymentTransactions.get('9')).rejects.toThrow(NotAllowed);
       await client.accounts.get('1');
       older(61_000);
-      await forbidden('a');
+      await forbidden();
       expect(tokens).toBe(2);
       older(61_000);
-      await forbidden('b');
+      await forbidden();
       expect(tokens).toBe(2);
       older(61_000);
       mayRead = true;
       await client.paymentTransactions.get('9').catch(() => undefined);
       mayRead = false;
-      await forbidden('c');
+      await forbidden();
       expect(tokens).toBe(3);
       older(600_000);
       await client.accounts.get('1');
       older(61_000);
-      await forbidden('d');
+      await forbidden();
       expect(tokens).toBe(5);
     });
 
-    it.each([503, 400])('stays forbidden what it is where its renewal is answered %s', async (status) => {
-      taking('t1');
+    it('is for another record than the one that stays forbidden', async () => {
+      const without = (token: string) => {
+        bank.handler = (request, response) => {
+          if (request.url === '/token') answer(response, 200, { access_token: `t${++tokens}` });
+          else if (request.url?.endsWith('/2') || request.headers.authorization === `Bearer ${token}`)
+            answer(response, 403, {});
+          else answer(response, 200, { id: '1', status: 'OPENED' });
+        };
+      };
+      without('none');
       await client.accounts.get('1');
       older(61_000);
-      bank.handler = (request, response) => answer(response, request.url === '/token' ? status : 403, {});
-      await expect(client.accounts.get('1')).rejects.toThrow(NotAllowed);
-      expect(await client.customerInstructions.addBytes('4711', '{}')).toMatchObject({ reason: 'forbidden' });
-      expect(calls()).toHaveLength(3);
+      await expect(client.accounts.get('2')).rejects.toThrow(NotAllowed);
+      without('t2');
+      older(180_000);
+      expect(await client.accounts.get('1')).toMatchObject({ status: 'OPENED' });
+      expect(tokens).toBe(3);
+    });
+
+    describe('and cannot be renewed', () => {
+      const renewalAnswered = async (status: number) => {
+        taking('t1');
+        await client.accounts.get('1');
+        older(61_000);
+        bank.handler = (request, response) => answer(response, request.url === '/token' ? status : 403, {});
+      };
+      const add = () => client.customerInstructions.addBytes('4711', '{}');
+
+      it.each([503, 400])('says nothing of our access where that may pass (%s)', async (status) => {
+        await renewalAnswered(status);
+        for (let times = 0; times < 3; times += 1) {
+          await expect(client.accounts.get('1')).rejects.toThrow(TokenUnavailable);
+          expect(await add()).toMatchObject({ kind: 'no', reason: 'not-sent' });
+        }
+      });
+
+      it('is forbidden what it is once the renewal has been refused for two minutes', async () => {
+        await renewalAnswered(400);
+        await expect(client.accounts.get('1')).rejects.toMatchObject({ refused: false });
+        older(120_000);
+        await expect(client.accounts.get('1')).rejects.toThrow(NotAllowed);
+        expect(await add()).toMatchObject({ reason: 'forbidden' });
+      });
     });
   });
 

@@ -81,6 +81,12 @@ describe('instructions that are filled one row at a time', () => {
   let payroll: Payroll;
   afterEach(() => payroll.close());
 
+  const waitingForTurn = () =>
+    select(
+      payroll.database.superuserUrl,
+      `SELECT FROM lease WHERE waits_for LIKE 'this service: an instruction of another run is filled one row at a time%'`,
+    );
+
   it('keep no other run from being filled', async () => {
     payroll = await Payroll.start({ rowsPerInstruction: 20 });
     const gateway = payroll.services[0]!.app.get(BankGateway);
@@ -99,6 +105,32 @@ describe('instructions that are filled one row at a time', () => {
     const quick = await payroll.paid(payFile(payRows(50, 1_000)));
     await payroll.until(quick, ['SETTLED'], 10_000);
     expect((await payroll.run(slow)).status).toBe('BUILDING');
+    expect(await waitingForTurn()).toEqual([]);
+  });
+
+  it('have another run that is filled so wait for its turn, and say so', async () => {
+    payroll = await Payroll.start();
+    const gateway = payroll.services[0]!.app.get(BankGateway);
+    const sendAdd = gateway.sendAdd.bind(gateway);
+    const firstOf = new Map<string, string>();
+    const taken: string[] = [];
+    gateway.sendAdd = async (prepared, ...others) => {
+      const [name = ''] = /Payee [AB]/.exec(prepared.body) ?? [];
+      if (!firstOf.has(name)) firstOf.set(name, prepared.path);
+      if (firstOf.get(name) === prepared.path) return { kind: 'no', reason: 'invalid', status: 422 };
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      taken.push(name);
+      return sendAdd(prepared, ...others);
+    };
+    const rows = (name: string, first: number) => payRows(20, first).map((row) => ({ ...row, name }));
+    const runs: string[] = [];
+    for (const [n, name] of ['Payee A', 'Payee B'].entries())
+      runs.push(await payroll.paid(payFile(rows(name, n * 100))));
+    await eventually(async () => (await waitingForTurn()).length === 1, 10_000);
+    for (const id of runs) await payroll.until(id, ['SETTLED'], 30_000);
+    expect(taken).toHaveLength(40);
+    expect(taken.filter((name, n) => name !== taken[n - 1])).toHaveLength(2);
+    expect(await waitingForTurn()).toEqual([]);
   });
 });
 

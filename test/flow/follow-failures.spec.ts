@@ -368,6 +368,24 @@ describe('a submitted run', () => {
     expect(await kinds()).toEqual([]);
   });
 
+  it('is asked about where its own list cannot be read, and what is read instead lacks a payment, until that is shown', async () => {
+    await following();
+    const source = payroll.services[0]!.app.get(PaymentSource);
+    const { paymentsOf } = source;
+    let lacking = 0;
+    jest.spyOn(source, 'paymentsOf').mockImplementation(async (...asked) => {
+      asked[2].onUnread?.(new ContractDrift(['items.0.status']));
+      return (await paymentsOf.apply(source, asked)).slice(lacking);
+    });
+    await readAgain(4);
+    expect(await kinds()).toEqual([]);
+    lacking = 1;
+    await eventually(async () => (await kinds()).includes('CONTRACT_DRIFT'), 15_000);
+    lacking = 0;
+    await readAgain(4);
+    expect(await kinds()).toEqual([]);
+  });
+
   it('is asked about by time alone also where a defect of ours keeps what is read from being recorded', async () => {
     const clock = new MovedClock();
     await following({ clock });

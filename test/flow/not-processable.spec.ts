@@ -1,4 +1,5 @@
-import { BankUnreachable } from '../../src/bank/errors';
+import { BankError, BankUnreachable } from '../../src/bank/errors';
+import { BankGateway } from '../../src/bank/gateway';
 import type { BankPayment } from '../../src/bank/records';
 import { MAGIC_CREDITORS, type MagicCreditor } from '../../src/bank-sandbox/magic';
 import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
@@ -131,6 +132,29 @@ describe('a payment that failed the checks of the bank, and is left as not proce
     expect(await statuses(id)).toEqual(['SUBMITTED', 'SUBMITTED']);
     expect(await kinds()).not.toContain('BANK_ACTION_REQUIRED');
     failing.mockRestore();
+    await eventuallyRead(async () => (await statuses(id))[0] === 'FAILED');
+  });
+
+  it('is waited for as long where reading the instruction fails for good, until the latest date it may have been moved to', async () => {
+    const started = await Payroll.startOnPayday(LEAVES);
+    payroll = started.payroll;
+    const gateway = payroll.services[0]!.app.get(BankGateway);
+    const id = await paid(['notProcessable', 'neverSettles'], 2);
+    await payroll.until(id, ['FOLLOWING'], 20_000);
+    await readAgain();
+    const failing = jest
+      .spyOn(gateway, 'getInstruction')
+      .mockImplementation(() => Promise.reject(new BankError(503, { raw: '' })));
+    for (const time of ['17:00:00', '17:02:30', '17:05:00', '17:07:30', '17:10:00']) {
+      payroll.clock.set(new Date(`${started.date}T${time}Z`));
+      await readAgain();
+    }
+    await expect(failing.mock.results.at(-1)!.value).rejects.toMatchObject({ isForGood: true });
+    expect(await statuses(id)).toEqual(['SUBMITTED', 'SUBMITTED']);
+    payroll.clock.set(new Date(`${addDays(started.date, 3)}T17:00:00Z`));
+    await eventuallyRead(async () => (await kinds()).includes('UNKNOWN_STATUS'));
+    expect(await statuses(id)).toEqual(['SUBMITTED', 'SUBMITTED']);
+    payroll.clock.set(new Date(`${addDays(started.date, 7)}T17:00:00Z`));
     await eventuallyRead(async () => (await statuses(id))[0] === 'FAILED');
   });
 
