@@ -24,7 +24,7 @@ import type { Turn } from '../bank/session';
 import { isBeforeSubmit, isPastSubmit } from '../domain/bank-status';
 import { EmployerAccount } from './employer.entity';
 import { FaultsInARow } from './faults-in-a-row';
-import { type InstructionAtBank, lackingIn, type PaymentsRead } from './instruction-at-bank';
+import { type InstructionAtBank, isDecided, lackingIn, type PaymentsRead } from './instruction-at-bank';
 import { generalFor, listOf, may, PaymentLists } from './payment-lists';
 import { MOST_ALONE, PaymentsAlone } from './payments-alone';
 import { type Standing, standingOf } from './standing';
@@ -322,11 +322,6 @@ export class BankReads {
     if (isServersFault(error)) return this.faults.of(read) > 1;
     return byAnyList && isNotShown(error) && (isDecided(instruction) || !(error instanceof ContractDrift));
   }
-}
-
-/** Whether a decision may rest on what is shown of each payment, and is told of each that is not. */
-function isDecided({ isSought, isOnlyFollowed = false }: InstructionAtBank): boolean {
-  return isSought !== undefined && !isOnlyFollowed;
 }
 
 /** Whether what failed may show a moment later what it is read for: a decision waits for all but what is hidden. */

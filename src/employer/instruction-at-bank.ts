@@ -54,6 +54,11 @@ export interface InstructionAtBank {
 /** How a decision reads what it rests on: by every way, and each payment that one of them lacks. */
 export const DECIDED = { byAnyList: true, evenUnlisted: true, isSought: () => true } as const;
 
+/** Whether a decision may rest on what is shown of each payment, and is told of each that is not. */
+export function isDecided({ isSought, isOnlyFollowed = false }: InstructionAtBank): boolean {
+  return isSought !== undefined && !isOnlyFollowed;
+}
+
 /** What a read of the payments of an instruction came to. What may pass by itself, or is refused, is thrown instead. */
 export interface PaymentsRead {
   found: BankPayment[];

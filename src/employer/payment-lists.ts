@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import {
   type Answer,
   answerOf,
+  isBankError,
   isPerhapsNone,
   isRequestRefused,
   ListUnreadable,
@@ -11,12 +12,13 @@ import { BankGateway } from '../bank/gateway';
 import type { ListSize } from '../bank/pager';
 import { isIncoming } from '../bank/payment-marks';
 import type { BankPayment } from '../bank/records';
+import { AtMostEvery } from '../config/at-most-every';
 import { Clock } from '../config/clock';
 import { BankList, BankLists } from '../database/bank-lists';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../domain/durations';
 import { BankRead, EmployerAccount } from './employer.entity';
 import { FaultsInARow } from './faults-in-a-row';
-import { type InstructionAtBank, knownTo, mayBeOf } from './instruction-at-bank';
+import { type InstructionAtBank, isDecided, knownTo, mayBeOf } from './instruction-at-bank';
 
 /** A list that may show the payments of an instruction, and the name by which its faults are counted. */
 interface List {
@@ -36,7 +38,7 @@ const TELL_AGAIN_MS = HOUR_MS;
 
 /** A list that was seen to hide from a date on what it shows whole is read whole for so long. */
 const READ_WHOLE_MS = HOUR_MS;
-/** How often it is tried at most, for one instruction, whether it does. */
+/** How often it is tried at most whether it does, for one instruction that shows nothing so either. */
 const TRY_WHOLE_MS = MINUTE_MS;
 
 /** What a list shows of an instruction, and what it was seen to hold. */
@@ -49,17 +51,20 @@ interface Listed {
 @Injectable()
 export class PaymentLists {
   private readonly told = new Map<BankList, { what: string; atMs: number }>();
-  private readonly lackedAtMs = new Map<BankList, number>();
+  private readonly lackingTold: AtMostEvery<BankList>;
   private wholeUntilMs = 0;
-  /** When it was tried last of an instruction, by its id at the bank. */
-  private readonly wholeTriedAtMs = new Map<string, number>();
+  /** Of an instruction that showed nothing so either, by its id at the bank. */
+  private readonly wholeTried: AtMostEvery<string>;
 
   constructor(
     private readonly gateway: BankGateway,
     private readonly lists: BankLists,
     private readonly clock: Clock,
     private readonly faults: FaultsInARow,
-  ) {}
+  ) {
+    this.lackingTold = new AtMostEvery(TELL_AGAIN_MS, clock);
+    this.wholeTried = new AtMostEvery(TRY_WHOLE_MS, clock);
+  }
 
   /** The lists that may be read, that of the instruction first; each fails by its own name. @param count as of `own` */
   of(account: EmployerAccount, asked: InstructionAtBank, count: Count): List[] {
@@ -148,20 +153,19 @@ export class PaymentLists {
     const showsKnown = ({ found }: Listed) => found.some(({ bankPaymentId }) => known(bankPaymentId));
     const isHidden = (answer: Answer<Listed>) =>
       'shown' in answer ? !showsKnown(answer.shown) : isPerhapsNone(answer.failure);
-    const isDue = nowMs - (this.wholeTriedAtMs.get(bankInstructionId) ?? -Infinity) >= TRY_WHOLE_MS;
+    // What it showed a minute ago is no ground for a decision.
+    const isDue = isDecided(instruction) || this.wholeTried.isDue(bankInstructionId);
     if (isOnly && isHidden(bounded) && isDue && bankIds.some(([id]) => id !== undefined)) {
-      this.wholeTriedAtMs.set(bankInstructionId, nowMs);
       // A list too long to be read whole tells no more than what was read of it.
       const isNone = (error: unknown) => isPerhapsNone(error) || error instanceof ListUnreadable;
       const whole = await unless(isNone, read());
       if (whole && showsKnown(whole)) {
-        // A list that shows them by now only lagged.
-        if (isHidden(await readFrom())) {
-          this.wholeUntilMs = nowMs + READ_WHOLE_MS;
-          this.wholeTriedAtMs.delete(bankInstructionId);
-        }
+        // A list that shows them by now only lagged; of one that fails by now that is not known.
+        const again = await unless(isBankError, readFrom());
+        if (again && isHidden(again)) this.wholeUntilMs = nowMs + READ_WHOLE_MS;
         return whole;
       }
+      this.wholeTried.note(bankInstructionId);
     }
     if ('failure' in bounded) throw bounded.failure;
     return bounded.shown;
@@ -169,10 +173,9 @@ export class PaymentLists {
 
   /** That a list was seen to lack what another read shows, once an hour. */
   async rememberLacking(list: BankList): Promise<void> {
-    const nowMs = this.clock.now().getTime();
-    if (nowMs - (this.lackedAtMs.get(list) ?? 0) <= TELL_AGAIN_MS) return;
+    if (!this.lackingTold.isDue(list)) return;
     await this.lists.rememberLacking(list);
-    this.lackedAtMs.set(list, nowMs);
+    this.lackingTold.note(list);
   }
 
   /** Of a list read over and over only what is new: its rows, or the rows of a full page of it. */

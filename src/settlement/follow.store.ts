@@ -37,10 +37,11 @@ interface StoredPayment {
   charges_minor: string | null;
 }
 
-/** A payment as the bank was told of it, the ids the bank gave it, and how far it was seen. */
+/** A payment as the bank was told of it, and the ids the bank gave it. */
 export interface KnownAtBank {
   paymentId: string;
   bankIds: KnownIds;
+  /** As it was followed, and not as its add was answered or read back: null before the first read since its submit. */
   bankStatus: string | null;
 }
 
@@ -50,8 +51,9 @@ export async function knownAtBank(
   { id: instructionId }: Pick<Instruction, 'id'>,
 ): Promise<KnownAtBank[]> {
   const records = await tx.query<StoredIds & { payment_id: string; bank_status: string | null }>(
-    `SELECT payment_id, bank_payment_id, bank_transaction_id, bank_status FROM bank_payment
-     WHERE employer_id = $1 AND instruction_id = $2 ORDER BY row_no`,
+    `SELECT payment_id, bank_payment_id, bank_transaction_id,
+       CASE WHEN bank_status_at IS NOT NULL THEN bank_status END AS bank_status
+     FROM bank_payment WHERE employer_id = $1 AND instruction_id = $2 ORDER BY row_no`,
     [tx.employerId, instructionId],
     'kept',
   );

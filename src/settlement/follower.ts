@@ -444,7 +444,7 @@ function contradictsEnd({ payment, alarm }: Progress, { status, wasSettled }: Se
   );
 }
 
-/** Of a payment whether it is open, or its instruction ended. */
+/** Of a payment whether no read has shown its end, whatever its add was answered with, or its instruction ended. */
 function stillReadOf({ instruction, known }: Followed): (bankPaymentId: string) => boolean {
   if (instruction.status !== 'SUBMITTED') return () => true;
   const open = known.filter(({ bankStatus }) => bankStatus === null || !isEnd(bankStatus));

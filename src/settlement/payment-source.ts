@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { AtMostEvery } from '../config/at-most-every';
+import { Clock } from '../config/clock';
 import { Lanes } from '../config/lanes';
 import {
   ContractDrift,
@@ -7,6 +9,7 @@ import {
   isPerhapsNone,
   isRequestRefused,
   isServersFault,
+  isTooLong,
   unless,
 } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
@@ -15,6 +18,7 @@ import { HOUR_MS } from '../domain/durations';
 import { BankReads } from '../employer/bank-reads';
 import { EmployerAccount } from '../employer/employer.entity';
 import { type InstructionAtBank, knownTo, lackingIn } from '../employer/instruction-at-bank';
+import { may } from '../employer/payment-lists';
 import { PaymentsAlone } from '../employer/payments-alone';
 import { Sweeps } from './sweeps';
 
@@ -30,8 +34,8 @@ const FULL_PAGE_ROWS = 100;
 /** More at once gain nothing: the connections of the client are needed for submits as well. */
 const OWN_LISTS_AT_ONCE = 8;
 
-/** How often all of the list is swept for an instruction, in milliseconds, where that shows no more. */
-const TRY_ALL_MS = HOUR_MS;
+/** How often all of the list is swept at most for an instruction of which that shows no more than from a date on. */
+const TRY_WHOLE_MS = HOUR_MS;
 
 /** What is read: an instruction of ours, how many payments it has, and whether it has ended and is only watched. */
 interface Asked {
@@ -59,26 +63,28 @@ export class PaymentSource {
   private readonly ofEnded: Sweeps;
   /** Of everything the bank holds, as far as the pager goes, where it refuses to begin anywhere, or may hide some by that. */
   private readonly ofAll: Sweeps;
-  /** When it last showed no more of an instruction, by our id of it, as `performance.now()`. */
-  private readonly allTriedAtMs = new Map<string, number>();
+  /** Of an instruction of which that showed no more, by our id. */
+  private readonly wholeTried: AtMostEvery<string>;
 
   constructor(
     private readonly reads: BankReads,
     private readonly alone: PaymentsAlone,
     gateway: BankGateway,
+    clock: Clock,
   ) {
     this.ofOpen = new Sweeps(gateway, 'recent');
     this.ofEnded = new Sweeps(gateway, 'recent');
     this.ofAll = new Sweeps(gateway, 'all');
+    this.wholeTried = new AtMostEvery(TRY_WHOLE_MS, clock);
   }
 
   /** Every payment of the instruction that the bank shows now; absence proves nothing. @throws BankClientError */
   async paymentsOf(account: EmployerAccount, asked: Asked, at: InstructionAtBank): Promise<BankPayment[]> {
     this.open += 1;
     try {
-      if (!account.reads.includes('PAYMENT_LIST')) return await this.reads.payments(account, at);
+      if (!may(account, 'PAYMENT_LIST')) return await this.reads.payments(account, at);
       const isFew = this.open <= FEW;
-      const isPassedOver = !isLinked(account) || (!isFew && asked.rows < FULL_PAGE_ROWS);
+      const isPassedOver = !may(account, 'INSTRUCTION_PAYMENTS') || (!isFew && asked.rows < FULL_PAGE_ROWS);
       if (isPassedOver) return await this.ofGeneralList(account, asked, at, 'not-read');
       const own = isFew ? await this.reads.payments(account, at) : await this.ownList(account, at);
       if (own === undefined) return await this.ofGeneralList(account, asked, at, 'unshown');
@@ -105,7 +111,7 @@ export class PaymentSource {
     at: InstructionAtBank,
     own: 'not-read' | 'unshown' | 'empty',
   ): Promise<BankPayment[]> {
-    const linked = own !== 'empty' && isLinked(account);
+    const linked = own !== 'empty' && may(account, 'INSTRUCTION_PAYMENTS');
     const { swept, by } = await this.swept(account, asked, at, linked);
     if (by === 'every-read') return swept;
     if (swept.length === 0) return this.unswept(account, at, linked);
@@ -126,7 +132,7 @@ export class PaymentSource {
     const sweeps = this.sweepsOf(asked);
     try {
       const swept = await sweeps.join(asked.id, at);
-      if (!linked) return { swept: await this.withAll(asked, at, swept), by: 'sweep' };
+      if (!linked) return { swept: await this.fromOrWhole(account, asked, at, swept), by: 'sweep' };
       const isUnnamed = !swept.every(namesItsInstruction);
       return { swept: isUnnamed ? await this.named(account, at, swept) : swept, by: 'sweep' };
     } catch (error) {
@@ -150,19 +156,26 @@ export class PaymentSource {
   }
 
   /**
-   * What a sweep shows, and by all the list holds what is sought it lacks: which date the one is that a sweep begins at nobody
-   * says, and where it is that of the settlement, what fails is never shown so.
+   * What a sweep shows, and by all the list holds what is sought it lacks, where no read of each by itself is allowed: which
+   * date the one is that a sweep begins at nobody says, and where it is that of the settlement, what fails is never shown so.
    */
-  private async withAll(asked: Asked, at: InstructionAtBank, swept: BankPayment[]): Promise<BankPayment[]> {
+  private async fromOrWhole(
+    account: EmployerAccount,
+    asked: Asked,
+    at: InstructionAtBank,
+    swept: BankPayment[],
+  ): Promise<BankPayment[]> {
     const lacking = lackingIn(at, swept);
-    const nowMs = performance.now();
-    const isDue = nowMs - (this.allTriedAtMs.get(asked.id) ?? -Infinity) >= TRY_ALL_MS;
-    if (lacking.length === 0 || !isDue) return swept;
-    const all = (await unless(isBankError, this.ofAll.join(asked.id, at))) ?? [];
+    const isSought = lacking.length > 0 && !may(account, 'PAYMENT');
+    if (!isSought || !this.wholeTried.isDue(asked.id)) return swept;
+    const isNone = (error: unknown) => isPerhapsNone(error) || isTooLong(error);
+    const reading = unless(isNone, this.ofAll.join(asked.id, at)).then((shown = []) => shown);
+    const whole = await unless(isBankError, reading);
+    // Why it failed may pass: the next read tries it again.
+    if (!whole) return swept;
     const isLacking = knownTo(lacking);
-    const more = all.filter(({ bankPaymentId }) => isLacking(bankPaymentId));
-    if (more.length > 0) this.allTriedAtMs.delete(asked.id);
-    else this.allTriedAtMs.set(asked.id, nowMs);
+    const more = whole.filter(({ bankPaymentId }) => isLacking(bankPaymentId));
+    if (more.length === 0) this.wholeTried.note(asked.id);
     return [...swept, ...more];
   }
 
@@ -175,10 +188,10 @@ export class PaymentSource {
     fails: boolean,
   ): Promise<BankPayment[]> {
     if (isPerhapsNone(error)) {
-      const all = await this.withAll(asked, at, []);
+      const all = await this.fromOrWhole(account, asked, at, []);
       return all.length > 0 ? all : this.eachByItself(at);
     }
-    if (!fails || isLinked(account) || !account.reads.includes('PAYMENT')) return [];
+    if (!fails || may(account, 'INSTRUCTION_PAYMENTS') || !may(account, 'PAYMENT')) return [];
     return this.ownLists.run(async () => (await unless(isBankError, this.alone.oneByOne(at)))?.found ?? []);
   }
 
@@ -250,8 +263,4 @@ export class PaymentSource {
       return undefined;
     }
   }
-}
-
-function isLinked({ reads }: EmployerAccount): boolean {
-  return reads.includes('INSTRUCTION_PAYMENTS');
 }

@@ -3,12 +3,14 @@ import {
   BankError,
   BankUnreachable,
   ContractDrift,
+  isBankError,
   ListUnreadable,
   NotAllowed,
   NotFound,
   RateLimited,
   TokenUnavailable,
   Unauthorised,
+  unless,
 } from '../../src/bank/errors';
 import { BankGateway } from '../../src/bank/gateway';
 import type { KnownIds } from '../../src/bank/payment-ids';
@@ -123,14 +125,28 @@ describe('the general list, where it is the only one, and shows nothing from a d
       whole,
       known = '901',
       lags = false,
-    }: { fromDate: unknown[]; whole: unknown[] | 'too long'; known?: string; lags?: boolean },
+      failing,
+      how,
+    }: {
+      fromDate: readonly unknown[];
+      whole: readonly unknown[] | 'too long';
+      known?: string;
+      lags?: boolean;
+      /** What fails the first time: the read of the whole list, or that which follows it. */
+      failing?: 'whole' | 'whether it lagged';
+      how?: Partial<InstructionAtBank>;
+    },
   ) {
     let isShown = false;
-    bank.handler = ({ url }, response) => {
+    let isFirst = true;
+    bank.handler = ({ url, socket }, response) => {
+      const isOfWhole = !url.includes('fromDate=');
+      if (isFirst && failing === 'whole' && isOfWhole) return answer(response, 503, {});
+      if (isFirst && failing === 'whether it lagged' && isShown && !isOfWhole) return void socket.destroy();
       // The same page of as many as are asked for, whichever is asked for.
       const long = Array.from({ length: 100 }, (_, n) => record({ id: n + 1, instruction: 9 }));
-      const isBounded = url.includes('fromDate=') && !(lags && isShown);
-      isShown ||= !url.includes('fromDate=');
+      const isBounded = !isOfWhole && !(lags && isShown);
+      isShown ||= isOfWhole;
       const items = isBounded ? fromDate : whole === 'too long' ? long : whole;
       answer(response, 200, { items, count: items.length, limit: 100, offset: 0 });
     };
@@ -140,14 +156,22 @@ describe('the general list, where it is the only one, and shows nothing from a d
     const reads = readsOf(gateway, undefined, undefined, clock);
     const account = { reads: ['PAYMENT_LIST'] } as unknown as EmployerAccount;
     const bankIds = known === '' ? [] : [[known] as const];
-    const at = { bankInstructionId: '4711', createdAt: new Date(), bankIds, isNamedBy: namesOf(OURS) };
+    const at = {
+      bankInstructionId: '4711',
+      createdAt: new Date(),
+      bankIds,
+      isNamedBy: namesOf(OURS),
+      ...how,
+    };
     const told: string[] = [];
     for (const ms of apartMs) {
       clock.offsetMs += ms;
-      const shown = await reads.payments(account, at);
+      const shown = await unless(isBankError, reads.payments(account, at));
       const asked = lists.mock.calls.map(([filter]) => (filter?.from === undefined ? 'whole' : 'from'));
-      told.push(`${shown.map(({ bankPaymentId }) => bankPaymentId).join()}: ${asked.join()}`);
+      const ids = shown?.map(({ bankPaymentId }) => bankPaymentId).join() ?? 'failed';
+      told.push(`${ids}: ${asked.join()}`);
       lists.mockClear();
+      isFirst = false;
     }
     return told;
   }
@@ -165,6 +189,23 @@ describe('the general list, where it is the only one, and shows nothing from a d
   it('is read whole once a minute at most where that shows no more', async () => {
     const told = await readEvery([0, 1_000, 60_000], { fromDate: [], whole: [] });
     expect(told).toEqual([': from,whole', ': from', ': from,whole']);
+  });
+
+  it('is read whole again at once where that failed', async () => {
+    const lists = { fromDate: [], whole: [PAYMENT_BODY], failing: 'whole' } as const;
+    const told = await readEvery([0, 5_000], lists);
+    expect(told).toEqual(['failed: from,whole', '901: from,whole,from']);
+  });
+
+  it('shows what it shows whole though it does not answer whether it only lagged, which is asked again', async () => {
+    const lists = { fromDate: [], whole: [PAYMENT_BODY], failing: 'whether it lagged' } as const;
+    const told = await readEvery([0, 5_000], lists);
+    expect(told).toEqual(['901: from,whole,from', '901: from,whole,from']);
+  });
+
+  it('is read whole each time where a decision rests on it', async () => {
+    const told = await readEvery([0, 1_000], { fromDate: [], whole: [], how: { isSought: () => true } });
+    expect(told).toEqual([': from,whole', ': from,whole']);
   });
 
   it('shows none where it cannot be read whole', async () => {

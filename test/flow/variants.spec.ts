@@ -3,7 +3,7 @@ import type { BankInstruction } from '../../src/bank/records';
 import { BankReads } from '../../src/employer/bank-reads';
 import type { BankRead } from '../../src/employer/employer.entity';
 import { PaymentSource } from '../../src/settlement/payment-source';
-import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
+import { MAGIC_CREDITORS, type MagicCreditor } from '../../src/bank-sandbox/magic';
 import { Variants } from '../../src/bank-sandbox/variants';
 import { lateRepeat } from '../support/late-repeat';
 import { payFile, payRows } from '../support/pay-rows';
@@ -206,17 +206,24 @@ describe('a bank that lists from a date on only what has settled since, and link
   afterEach(() => payroll.close());
 
   it.each([
-    ['one of two payments fails', 2, {}, 'PARTLY_SETTLED'],
-    ['the only one fails, and a list of nothing is answered with 404', 1, { emptyLists: '404' }, 'FAILED'],
-  ] as [string, number, Partial<Variants>, string][])(
+    ['one of two payments fails', 'fails', 2, {}, 'PARTLY_SETTLED'],
+    ['one of two payments failed at its add', 'initiationControlFails', 2, {}, 'PARTLY_SETTLED'],
+    [
+      'the only one fails, and a list of nothing is answered with 404',
+      'fails',
+      1,
+      { emptyLists: '404' },
+      'FAILED',
+    ],
+  ] as [string, MagicCreditor['effect'], number, Partial<Variants>, string][])(
     'is followed to the end, also where %s, and so is never listed from a date on',
-    async (_what, count, variants, end) => {
+    async (_what, failing, count, variants, end) => {
       payroll = await Payroll.start({
         sandbox: { variants: { fromDates: 'of-settlement', linkReads: 'refused', ...variants } },
         settings: { SUBMIT_DOUBT_MS: '2000' },
       });
       const rows = payRows(count);
-      rows[0]!.iban = MAGIC_CREDITORS.find(({ effect }) => effect === 'fails')!.iban;
+      rows[0]!.iban = MAGIC_CREDITORS.find(({ effect }) => effect === failing)!.iban;
       const id = await payroll.paid(payFile(rows));
       await payroll.until(id, [end], 30_000);
     },

@@ -10,6 +10,7 @@ import {
 import type { BankGateway } from '../../src/bank/gateway';
 import type { KnownIds } from '../../src/bank/payment-ids';
 import type { BankPayment } from '../../src/bank/records';
+import { Clock } from '../../src/config/clock';
 import { BankReads } from '../../src/employer/bank-reads';
 import type { BankRead, EmployerAccount } from '../../src/employer/employer.entity';
 import type { FaultsInARow } from '../../src/employer/faults-in-a-row';
@@ -36,7 +37,8 @@ function twice(read: string): FaultsInARow {
 /** @param alone what reads each by itself otherwise than against the bank */
 function sourceOf(reads: BankReads, bank: object, alone: Partial<PaymentsAlone> = {}): PaymentSource {
   const gateway = bank as BankGateway;
-  return new PaymentSource(reads, Object.assign(new PaymentsAlone(gateway, faultsOf()), alone), gateway);
+  const readAlone = Object.assign(new PaymentsAlone(gateway, faultsOf()), alone);
+  return new PaymentSource(reads, readAlone, gateway, new Clock());
 }
 
 /** Instructions of a size, read all at once from a bank that counts its calls. */
@@ -472,26 +474,41 @@ describe('what a list lacks that shows others of an instruction, and is sought',
 });
 
 describe('what the general list lacks from a date on, and is sought, where it is the only list', () => {
-  /** What is seen by each of two reads of two payments, and how the list was asked for it, where it shows so much. */
-  async function seenTwice(bounded: string[], all: string[] | Error, how: Partial<InstructionAtBank> = {}) {
+  /**
+   * What is seen by each of two reads of two payments, and how the list was asked for it, where it shows so much.
+   * @param failures of the first reads of all of it
+   */
+  async function seenTwice(
+    bounded: string[],
+    all: string[] | Error,
+    {
+      how,
+      reads = ['PAYMENT_LIST'],
+      failures = [],
+    }: { how?: Partial<InstructionAtBank>; reads?: BankRead[]; failures?: Error[] } = {},
+  ) {
     const asked: string[] = [];
     const gateway = {
       listPayments: async function* ({ from }: { from?: string }) {
         asked.push(from === undefined ? 'all' : 'from');
-        const listed = from === undefined ? all : bounded;
+        const listed = from === undefined ? (failures.shift() ?? all) : bounded;
         if (listed instanceof Error) throw listed;
         for (const bankPaymentId of listed)
           yield await Promise.resolve({ bankPaymentId, bankInstructionId: 'bank' });
       },
-      getPayment: () => Promise.reject(new NotAllowed(403, { raw: 'no' })),
+      getPayment: ([bankPaymentId]: KnownIds) => {
+        if (!reads.includes('PAYMENT')) return Promise.reject(new NotAllowed(403, { raw: 'no' }));
+        asked.push('alone');
+        return Promise.resolve({ bankPaymentId, bankInstructionId: 'bank' });
+      },
     };
     const source = sourceOf(readsOf(gateway), gateway);
-    const account = { reads: ['PAYMENT_LIST'] as BankRead[] } as EmployerAccount;
+    const account = { reads } as EmployerAccount;
     const bankIds: KnownIds[] = [['settled'], ['failed']];
     const at = { bankInstructionId: 'bank', createdAt: new Date(0), bankIds, isNamedBy: () => false };
     const seen: string[] = [];
     for (let n = 0; n < 2; n += 1) {
-      const sought = { isOnlyFollowed: true, isSought: () => true, ...how };
+      const sought = { isOnlyFollowed: true, evenUnlisted: true, isSought: () => true, ...how };
       const found = await source.paymentsOf(
         account,
         { id: 'ours', rows: 2, ended: false },
@@ -520,8 +537,27 @@ describe('what the general list lacks from a date on, and is sought, where it is
     },
   );
 
+  it('is looked for in all of the list by the next read where that failed', async () => {
+    const failures = [new BankUnreachable('total-timeout', true)];
+    expect(await seenTwice(['settled'], both, { failures })).toEqual([
+      'settled: from,all',
+      'settled,failed: from,all',
+    ]);
+  });
+
+  it.each([
+    ['lacks it', ['settled'], 'settled,failed: from,alone'],
+    ['shows none', [], 'settled,failed: from,alone,alone'],
+  ])(
+    'is asked for by itself where that is allowed, and not looked for in all of a list that %s',
+    async (_, bounded, seen) => {
+      const reads: BankRead[] = ['PAYMENT_LIST', 'PAYMENT'];
+      expect(await seenTwice(bounded, both, { reads })).toEqual([seen, seen]);
+    },
+  );
+
   it('is not looked for while the list may lag', async () => {
-    expect(await seenTwice(['settled'], both, { isSought: undefined })).toEqual([
+    expect(await seenTwice(['settled'], both, { how: { isSought: undefined } })).toEqual([
       'settled: from',
       'settled: from',
     ]);
