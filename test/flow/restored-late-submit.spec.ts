@@ -1,0 +1,127 @@
+import { eventually } from '../support/eventually';
+import { payFile, payRows } from '../support/pay-rows';
+import { Payroll } from '../support/payroll';
+import { Restoring } from '../support/restoring';
+
+const EVIDENCE = 'letter of the bank, 4711: no submit of it was received, and none is queued';
+
+let payroll: Payroll;
+let restoring: Restoring;
+const start = async (variants: Parameters<typeof Restoring.start>[1] = {}) => {
+  restoring = await Restoring.start(
+    { RECONCILE_MS: '2000', BANK_LAG_BOUND_MS: '500', BANK_TIMEOUT_MS: '1000' },
+    { secondSubmit: 'executed', ...variants },
+  );
+  payroll = restoring.payroll;
+};
+afterEach(() => restoring.close());
+
+const ledger = () => payroll.ledger();
+const timesPaid = async () => (await ledger()).payees.map(({ count }) => count);
+const submits = async () => (await ledger()).instructions.map((one) => one.submits);
+const asked = async () => (await payroll.attention()).map(({ kind }) => kind);
+const built = async (id: string) =>
+  (await payroll.run(id)).instructions.map((one: { bankInstructionId: string }) => one.bankInstructionId);
+
+/** A run past its gate whose only submit is on its way to the bank, which a backup knows nothing of. */
+async function submitQueued(delayMs: number): Promise<string> {
+  await payroll.stopPastTheGate();
+  const id = await payroll.paid(payFile(payRows(2)));
+  await payroll.until(id, ['SUBMITTING'], 20_000);
+  await restoring.backUp();
+  await restoring.inBackup('UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL');
+  await payroll.fault({ operation: 'submit', kind: 'late-commit', nth: 1, delayMs });
+  await payroll.letRunsGoOn();
+  await eventually(async () => ((await payroll.calls()).submit ?? 0) === 1, 20_000);
+  return id;
+}
+
+/** Waits until what was queued has been executed, or would have been. */
+const afterLateSubmit = (delayMs: number) => new Promise((resolve) => setTimeout(resolve, delayMs + 500));
+
+describe('a database restored to before a submit that the bank has queued and not executed', () => {
+  const DELAY_MS = 8_000;
+
+  it('pays nobody twice in a run that is being submitted, and asks nobody more than to let it go on', async () => {
+    await start();
+    const id = await submitQueued(DELAY_MS);
+    const late = afterLateSubmit(DELAY_MS);
+    const [before] = await built(id);
+    await restoring.restore();
+    const told = await restoring.answered();
+    expect(told).toContain('no submitted instruction of this employer that was forgotten');
+    expect(await restoring.resume()).toBe('RESUMED');
+    await payroll.until(id, ['SETTLED'], 30_000);
+    await late;
+    expect(await timesPaid()).toEqual([1, 1]);
+    expect(Math.max(...(await submits()))).toBe(1);
+    expect(await built(id)).not.toContain(before);
+    await payroll.reconcile();
+    expect(await asked()).toEqual([]);
+  });
+
+  it('pays nobody twice in a run before its gate, which is approved again', async () => {
+    await start();
+    await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['VERIFIED'], 20_000);
+    await restoring.backUp();
+    await payroll.clearFaults();
+    await payroll.fault({ operation: 'submit', kind: 'late-commit', nth: 1, delayMs: DELAY_MS });
+    await eventually(async () => ((await payroll.calls()).submit ?? 0) === 1, 20_000);
+    const late = afterLateSubmit(DELAY_MS);
+    await restoring.restore();
+    await restoring.answered();
+    expect(await restoring.resume()).toBe('RESUMED');
+    await payroll.until(id, ['READY'], 20_000);
+    await payroll.approve(await payroll.run(id));
+    await payroll.until(id, ['SETTLED'], 30_000);
+    await late;
+    expect(await timesPaid()).toEqual([1, 1]);
+    await payroll.reconcile();
+    expect(await asked()).toEqual([]);
+  });
+
+  it('pays nobody twice of an instruction that was forgotten too', async () => {
+    await start();
+    const run = await payroll.uploaded(payFile(payRows(2)));
+    await restoring.backUp();
+    await payroll.fault({ operation: 'submit', kind: 'late-commit', nth: 1, delayMs: DELAY_MS });
+    await payroll.approve(run);
+    await eventually(async () => ((await payroll.calls()).submit ?? 0) === 1, 20_000);
+    const late = afterLateSubmit(DELAY_MS);
+    await restoring.restore();
+    expect(await restoring.answered()).toContain(
+      'deleted there by now, or ended: nobody submits it any more: 1 with 2 payments',
+    );
+    expect(await restoring.resume()).toBe('RESUMED');
+    expect((await payroll.approve(await payroll.run(run.id))).status).toBe(200);
+    await payroll.until(run.id, ['SETTLED'], 30_000);
+    await late;
+    expect(await timesPaid()).toEqual([1, 1]);
+    await payroll.reconcile();
+    expect(await asked()).toEqual([]);
+  });
+
+  it.each(['403', '404', '409'] as const)(
+    'keeps the run stopped by its own word where the bank deletes none (%s)',
+    async (kind) => {
+      await start();
+      const id = await submitQueued(DELAY_MS);
+      const late = afterLateSubmit(DELAY_MS);
+      await payroll.fault({ operation: 'deleteInstruction', kind, every: 1 });
+      const [before] = await built(id);
+      await restoring.restore();
+      const told = await restoring.answered();
+      expect(told).toContain('was a submit of it received, or is one queued?');
+      expect(told).toContain(before);
+      expect(await restoring.resume()).toBe('EVIDENCE_REQUIRED');
+      await restoring.withdraw();
+      expect(await restoring.resume(EVIDENCE)).toBe('RESUMED');
+      await late;
+      expect((await payroll.run(id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
+      expect(await timesPaid()).toEqual([1, 1]);
+      expect((await payroll.calls()).submit).toBe(1);
+    },
+  );
+});
