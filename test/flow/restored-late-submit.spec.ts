@@ -1,3 +1,5 @@
+import { BankGateway } from '../../src/bank/gateway';
+import { emptyList } from '../support/empty-list';
 import { eventually } from '../support/eventually';
 import { payFile, payRows } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
@@ -14,7 +16,10 @@ const start = async (variants: Parameters<typeof Restoring.start>[1] = {}) => {
   );
   payroll = restoring.payroll;
 };
-afterEach(() => restoring.close());
+afterEach(() => {
+  jest.restoreAllMocks();
+  return restoring.close();
+});
 
 const ledger = () => payroll.ledger();
 const timesPaid = async () => (await ledger()).payees.map(({ count }) => count);
@@ -124,4 +129,60 @@ describe('a database restored to before a submit that the bank has queued and no
       expect((await payroll.calls()).submit).toBe(1);
     },
   );
+});
+
+describe('a database restored, at a bank that has archived what was submitted since', () => {
+  it('pays nobody without its word, be it that it finds nothing of what was built', async () => {
+    await start({ onceSubmitted: 'gone-with-its-list' });
+    await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['VERIFIED'], 20_000);
+    await restoring.backUp();
+    await payroll.clearFaults();
+    await payroll.until(id, ['SETTLED'], 20_000);
+    const [archived] = await built(id);
+    for (const list of ['listStatuses', 'listPayments'] as const)
+      jest.spyOn(BankGateway.prototype, list).mockImplementation(emptyList);
+    await payroll.fault({ operation: 'getPaymentTransaction', kind: '403', every: 1 });
+    await restoring.restore();
+    expect(await restoring.answered()).toContain(`or does not find them (${archived})`);
+    expect(await restoring.resume()).toBe('EVIDENCE_REQUIRED');
+    expect((await payroll.run(id)).status).toBe('VERIFIED');
+    const reason = 'the bank says that it was paid';
+    await payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/cancellation`), { reason });
+    await restoring.withdraw();
+    expect(await restoring.resume('letter of the bank, 4711: it was executed')).toBe('RESUMED');
+    await payroll.until(id, ['CANCELLED'], 20_000);
+    expect(await timesPaid()).toEqual([1, 1]);
+  });
+});
+
+describe('a check after a restore that is cut short once the bank has deleted what was built', () => {
+  it('asks nobody what became of it', async () => {
+    await start();
+    await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
+    const id = await payroll.paid(payFile(payRows(4)));
+    await payroll.until(id, ['VERIFIED'], 20_000);
+    await restoring.backUp();
+    let times = 0;
+    const remove = BankGateway.prototype.deleteInstruction;
+    jest.spyOn(BankGateway.prototype, 'deleteInstruction').mockImplementation(async function (
+      this: BankGateway,
+      ...asked
+    ) {
+      const outcome = await remove.apply(this, asked);
+      times += 1;
+      if (times === 1) await payroll.fault({ operation: 'getInstruction', kind: '500-before', nth: 1 });
+      return outcome;
+    });
+    await restoring.restore();
+    expect(await restoring.answered()).toContain('no submitted instruction');
+    await payroll.clearFaults();
+    expect(await restoring.resume()).toBe('RESUMED');
+    await payroll.until(id, ['READY'], 20_000);
+    await payroll.approve(await payroll.run(id));
+    await payroll.until(id, ['SETTLED'], 30_000);
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+    expect(times).toBe(2);
+  });
 });
