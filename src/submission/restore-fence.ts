@@ -105,10 +105,8 @@ export class RestoreFence {
     const states = await readEach(all, (one) => this.inTurn(one));
     if (!states.includes('lags')) return states;
     await sleep(this.config.BANK_LAG_BOUND_MS);
-    return readEach(all, async (one) => {
-      const before = states[all.indexOf(one)] ?? 'unproven';
-      return before === 'lags' ? this.inTurn(one) : before;
-    });
+    for (const [n, one] of all.entries()) if (states[n] === 'lags') states[n] = await this.inTurn(one);
+    return states;
   }
 
   /** Another replica that deletes the same would find it gone, and could not tell by what. */
@@ -150,7 +148,8 @@ export class RestoreFence {
       },
     );
     const failure = passingFailure(outcome);
-    if (failure !== undefined && !(await this.hasLasted(restoreId))) throw failure;
+    if (failure !== undefined && !(await this.hasLasted(restoreId)))
+      throw Object.assign(failure, { call: `DELETE ${target}` });
     return outcome.kind === 'yes';
   }
 
@@ -248,18 +247,16 @@ function passingFailure(outcome: Outcome<undefined>): BankClientError | undefine
   }
 }
 
-const HELD = ['BUILDING', 'VERIFIED'] as const;
-
 function isHeld(instruction: Work['instruction'] | undefined): boolean {
-  return HELD.some((status) => status === instruction?.status);
+  return instruction?.status === 'BUILDING' || instruction?.status === 'VERIFIED';
 }
 
 /** The instructions that are at the bank, and of which the record has no submit. */
 export async function heldWork(tx: EmployerTransaction): Promise<Work[]> {
   const held = await tx.query<{ id: string }>(
     `SELECT id FROM instruction
-     WHERE employer_id = $1 AND status = ANY ($2) AND bank_instruction_id IS NOT NULL ORDER BY id`,
-    [tx.employerId, HELD],
+     WHERE employer_id = $1 AND status IN ('BUILDING', 'VERIFIED') AND bank_instruction_id IS NOT NULL ORDER BY id`,
+    [tx.employerId],
   );
   const found: Work[] = [];
   for (const { id } of held) {

@@ -9,9 +9,12 @@ const EVIDENCE = 'letter of the bank, 4711: no submit of it was received, and no
 
 let payroll: Payroll;
 let restoring: Restoring;
-const start = async (variants: Parameters<typeof Restoring.start>[1] = {}) => {
+const start = async (
+  variants: Parameters<typeof Restoring.start>[1] = {},
+  settings: Record<string, string> = {},
+) => {
   restoring = await Restoring.start(
-    { RECONCILE_MS: '2000', BANK_LAG_BOUND_MS: '500', BANK_TIMEOUT_MS: '1000' },
+    { RECONCILE_MS: '2000', BANK_LAG_BOUND_MS: '500', ...settings },
     { secondSubmit: 'executed', ...variants },
   );
   payroll = restoring.payroll;
@@ -157,25 +160,18 @@ describe('a database restored, at a bank that has archived what was submitted si
   });
 });
 
-describe('a check after a restore that is cut short once the bank has deleted what was built', () => {
-  it('asks nobody what became of it', async () => {
-    await start();
+describe('a check after a restore asks nobody', () => {
+  /** A run of two instructions that is verified, in the backup too. */
+  const verified = async (settings: Record<string, string> = {}) => {
+    await start({}, settings);
     await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
     const id = await payroll.paid(payFile(payRows(4)));
     await payroll.until(id, ['VERIFIED'], 20_000);
     await restoring.backUp();
-    let times = 0;
-    const remove = BankGateway.prototype.deleteInstruction;
-    jest.spyOn(BankGateway.prototype, 'deleteInstruction').mockImplementation(async function (
-      this: BankGateway,
-      ...asked
-    ) {
-      const outcome = await remove.apply(this, asked);
-      times += 1;
-      if (times === 1) await payroll.fault({ operation: 'getInstruction', kind: '500-before', nth: 1 });
-      return outcome;
-    });
-    await restoring.restore();
+    return id;
+  };
+  const deletes = async () => (await payroll.calls()).deleteInstruction;
+  const paidOnce = async (id: string) => {
     expect(await restoring.answered()).toContain('no submitted instruction');
     await payroll.clearFaults();
     expect(await restoring.resume()).toBe('RESUMED');
@@ -183,6 +179,51 @@ describe('a check after a restore that is cut short once the bank has deleted wh
     await payroll.approve(await payroll.run(id));
     await payroll.until(id, ['SETTLED'], 30_000);
     expect(await timesPaid()).toEqual([1, 1, 1, 1]);
-    expect(times).toBe(2);
+  };
+
+  it('where it is cut short once the bank has deleted what was built', async () => {
+    const id = await verified();
+    const remove = BankGateway.prototype.deleteInstruction;
+    const deleting = jest.spyOn(BankGateway.prototype, 'deleteInstruction');
+    deleting.mockImplementationOnce(async function (this: BankGateway, ...asked) {
+      const outcome = await remove.apply(this, asked);
+      await payroll.fault({ operation: 'getInstruction', kind: '500-before', nth: 1 });
+      return outcome;
+    });
+    await restoring.restore();
+    await paidOnce(id);
+    expect(await deletes()).toBe(2);
+  });
+
+  it('where the bank fails for a moment to delete what was built', async () => {
+    const id = await verified({ SUBMIT_DOUBT_MS: '60000' });
+    await payroll.fault({ operation: 'deleteInstruction', kind: '500-before', nth: 1 });
+    await restoring.restore();
+    await paidOnce(id);
+    expect(await deletes()).toBe(3);
+  });
+
+  it('where a read is older than the delete', async () => {
+    const id = await verified();
+    const read = BankGateway.prototype.getInstruction;
+    const shown = new Map<string, Awaited<ReturnType<typeof read>>>();
+    let stale = 0;
+    jest.spyOn(BankGateway.prototype, 'getInstruction').mockImplementation(async function (
+      this: BankGateway,
+      ...asked
+    ) {
+      const before = shown.get(asked[0]);
+      shown.delete(asked[0]);
+      if (before !== undefined && (await deletes()) !== undefined) {
+        stale += 1;
+        return before;
+      }
+      const instruction = await read.apply(this, asked);
+      if (stale === 0) shown.set(asked[0], instruction);
+      return instruction;
+    });
+    await restoring.restore();
+    await paidOnce(id);
+    expect(stale).toBeGreaterThan(0);
   });
 });
