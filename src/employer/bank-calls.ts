@@ -10,7 +10,7 @@ import { newId } from '../database/new-id';
 /** A call to the bank that changes something there. */
 export interface IntendedCall {
   readonly employerId: string;
-  /** UUID of what it is about: a probe, or an account. */
+  /** UUID of what it is about: a probe, an account, or an instruction. */
   readonly subjectId: string;
   readonly operation: 'initiate' | 'delete' | 'open_account' | 'close_account';
   /** The path it goes to. */
@@ -18,7 +18,7 @@ export interface IntendedCall {
   readonly body: string;
 }
 
-/** Calls of onboarding: an intent is committed before each and its outcome after it (protocol rule 1). */
+/** Calls of onboarding, and deletes after a restore: an intent is committed before each and its outcome after it (protocol rule 1). */
 @Injectable()
 export class BankCalls {
   constructor(

@@ -51,6 +51,6 @@ import { UnitCheck } from './unit-check';
     ProbeCalls,
     UnitCheck,
   ],
-  exports: [BankReads, HookService, PaymentsAlone],
+  exports: [BankCalls, BankReads, HookService, PaymentsAlone],
 })
 export class EmployerModule {}

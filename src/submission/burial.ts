@@ -13,6 +13,8 @@ import { isPastSubmit, mayBeSubmitted, readBankStatus } from '../domain/bank-sta
 import { DomainError } from '../domain/errors';
 import { intendCall } from '../employer/bank-calls';
 import { readToDecide } from '../employer/bank-problem';
+import type { EmployerAccount } from '../employer/employer.entity';
+import type { Standing } from '../employer/standing';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { instructionOfRun, lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { movePaymentSet } from '../pay-run/payment.store';
@@ -23,7 +25,7 @@ import { requireWork, Work } from './work';
 import { isWritten } from './written-word';
 
 /** How an instruction stands at the bank. */
-type State = 'moved' | 'unclear' | 'cancelled' | 'not found' | 'not shown' | 'open';
+export type State = 'moved' | 'unclear' | 'cancelled' | 'not found' | 'not shown' | 'open';
 
 /**
  * Declares a submit not executed, which is allowed only once the instruction is dead at the bank: deleted and read
@@ -108,16 +110,7 @@ export class Burial {
   }
 
   private async shownState(work: Work): Promise<State> {
-    const { shown, isGone, statuses, isUnclear } = await this.reader.standing(work);
-    if (statuses.some(isPastSubmit)) return 'moved';
-    // What a delete then hides may have been executed.
-    if (statuses.some(mayBeSubmitted) || (shown && isUnclear)) return 'unclear';
-    if (!shown) {
-      if (!work.account.reads.includes('INSTRUCTION')) return 'open';
-      return isGone && statuses.length === 0 ? 'not found' : 'not shown';
-    }
-    const reading = readBankStatus(shown.status);
-    return reading.kind === 'terminal' && reading.outcome === 'CANCELLED' ? 'cancelled' : 'open';
+    return stateIn(await this.reader.standing(work), work.account);
   }
 
   /** Whether the bank confirmed the delete. */
@@ -135,6 +128,22 @@ export class Burial {
     crashPoint('burial.delete-recorded');
     return outcome.kind === 'yes';
   }
+}
+
+/** What its standing says of whether it can still be submitted, at a bank of which the account may read what it may. */
+export function stateIn(
+  { shown, isGone, statuses, isUnclear }: Standing,
+  { reads }: Pick<EmployerAccount, 'reads'>,
+): State {
+  if (statuses.some(isPastSubmit)) return 'moved';
+  // What a delete then hides may have been executed.
+  if (statuses.some(mayBeSubmitted) || (shown && isUnclear)) return 'unclear';
+  if (!shown) {
+    if (!reads.includes('INSTRUCTION')) return 'open';
+    return isGone && statuses.length === 0 ? 'not found' : 'not shown';
+  }
+  const reading = readBankStatus(shown.status);
+  return reading.kind === 'terminal' && reading.outcome === 'CANCELLED' ? 'cancelled' : 'open';
 }
 
 function wasExecuted(): DomainError {

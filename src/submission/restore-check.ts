@@ -5,16 +5,17 @@ import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { isConnectionLoss, isOfDatabase } from '../database/outage';
-import { isPastSubmit, mostSubmitted } from '../domain/bank-status';
+import { isBeforeSubmit, isPastSubmit, mostSubmitted } from '../domain/bank-status';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { PAY_RUN_FINALS, PAY_RUN_UNSUBMITTED } from '../domain/pay-run';
 import { OTHER_UNIT } from '../employer/readiness';
 import { clear, raise } from '../pay-run/attention.store';
 import { tellOfPaidAlready } from '../pay-run/paid-already';
 import { awaitTurnOfOpenRuns, RESTORED_UNCLEAR } from '../pay-run/stop';
-import { instructionOfRun, IS_RECENT } from '../pay-run/instruction.store';
+import { IS_RECENT } from '../pay-run/instruction.store';
 import { InstructionReader } from './read-back';
 import { Forgotten, RestoreAdoption } from './restore-adoption';
+import { heldWork, lockAwaited, RestoreFence } from './restore-fence';
 import { Finding, happenedAfter, type HeldByRestore, isKept, isWhole } from './restore-words';
 import type { Sweep } from './restore-sweep';
 import { Waiting, waitingOf } from './restore-waiting';
@@ -53,6 +54,7 @@ export class RestoreCheck {
     private readonly reader: InstructionReader,
     private readonly adoption: RestoreAdoption,
     private readonly watch: RestoreWatch,
+    private readonly fence: RestoreFence,
     @Inject(CONFIG) private readonly config: Pick<Config, 'WATCH_DAYS'>,
   ) {}
 
@@ -68,8 +70,9 @@ export class RestoreCheck {
     sweep: Sweep,
     own: readonly Finding[],
   ): Promise<void> {
+    await this.fence.held(employerId, restore.id, (work) => listedStatus(sweep, work) !== undefined);
     const { moved, hidden } = await this.movedOf(employerId, sweep);
-    const found = [...moved, ...own];
+    const found = [...moved, ...(await this.fence.forgotten(employerId, restore.id, own))];
     const forgotten = found.filter(isKept);
     const isAwaited = await this.database.inEmployer(employerId, async (tx) => {
       if (!(await lockAwaited(tx, restore))) return false;
@@ -163,8 +166,8 @@ export class RestoreCheck {
   }
 
   /**
-   * Instructions the database has as not submitted, which the bank does not show as such; and the ids of those that it lets
-   * nobody read, and of which its list shows nothing.
+   * Instructions the database has as not submitted, which the bank does not show as such, or so that they may be still; and the
+   * ids of those that it lets nobody read, or shows no more, and of which its list shows nothing.
    */
   private async movedOf(
     employerId: string,
@@ -174,7 +177,7 @@ export class RestoreCheck {
     const hidden: string[] = [];
     await readEach(await this.database.inEmployer(employerId, heldWork), async (work) => {
       const shown = await this.statusOf(work);
-      const status = shown.status ?? listedStatus(sweep, work);
+      const status = shown.status ?? listedStatus(sweep, work) ?? shown.before;
       if (status === undefined && shown.isHidden) hidden.push(work.instruction.bankInstructionId ?? '');
       if (status === undefined) return;
       const { instruction, run, planned } = work;
@@ -194,13 +197,19 @@ export class RestoreCheck {
     return { moved, hidden };
   }
 
-  /** A status that says, or leaves possible, that it was submitted. @throws BankClientError that may pass */
-  private async statusOf(work: Work): Promise<{ status?: string; isHidden: boolean }> {
+  /**
+   * A status that says, or leaves possible, that it was submitted; that `before` its submit which it is shown in still, though it
+   * was to be deleted; and whether neither tells. @throws BankClientError that may pass
+   */
+  private async statusOf(work: Work): Promise<{ status?: string; before?: string; isHidden: boolean }> {
     try {
-      const { statuses, isUnclear } = await this.reader.standing(work);
-      // Where no instruction may be read its payments alone do not tell: they may stay as they were until it is approved.
-      const isHidden = isUnclear || !work.account.reads.includes('INSTRUCTION');
-      return { status: mostSubmitted(statuses), isHidden };
+      const { shown, statuses, isUnclear, isWhole } = await this.reader.standing(work);
+      const before = shown && isBeforeSubmit(shown.status) ? shown.status : undefined;
+      // This service deletes none that it may submit: what is gone may be so for its submit. Where no instruction may be read
+      // its payments alone do not tell: they may stay as they were until it is approved.
+      const mayBeRead = work.account.reads.includes('INSTRUCTION');
+      const isEnded = mayBeRead && (shown !== undefined || (isWhole && statuses.length > 0));
+      return { status: mostSubmitted(statuses), before, isHidden: isUnclear || !isEnded };
     } catch (error) {
       if (isHiddenForGood(error)) return { isHidden: true };
       throw error;
@@ -214,20 +223,6 @@ function listedStatus(
   { instruction: { id, bankInstructionId } }: Work,
 ): string | undefined {
   return moved.find((one) => one.bankInstructionId === bankInstructionId || one.instructionId === id)?.status;
-}
-
-async function heldWork(tx: EmployerTransaction): Promise<Work[]> {
-  const held = await tx.query<{ id: string }>(
-    `SELECT id FROM instruction
-     WHERE employer_id = $1 AND status IN ('BUILDING', 'VERIFIED') AND bank_instruction_id IS NOT NULL ORDER BY id`,
-    [tx.employerId],
-  );
-  const found: Work[] = [];
-  for (const { id } of held) {
-    const work = await instructionOfRun(tx, id);
-    if (work) found.push(work);
-  }
-  return found;
 }
 
 /** The runs that take nothing back any more, such as one that was cancelled since, with what people have not decided of it. */
@@ -248,15 +243,6 @@ async function markPast(tx: EmployerTransaction, findings: readonly Finding[]): 
   );
   const past = new Set(runs.map(({ id }) => id));
   for (const finding of findings) finding.isPast = past.has(finding.payRunId ?? '');
-}
-
-/** Waits for whoever passes the check at this moment. @returns whether nobody has */
-async function lockAwaited(tx: EmployerTransaction, { id }: Restore): Promise<boolean> {
-  const awaited = await tx.query(
-    'SELECT FROM restore_check WHERE employer_id = $1 AND restore_id = $2 AND passed_at IS NULL FOR UPDATE',
-    [tx.employerId, id],
-  );
-  return awaited.length > 0;
 }
 
 /** From here on nothing more of their runs is submitted, until they are adopted. What has a submit in the record is none. */

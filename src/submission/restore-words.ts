@@ -23,7 +23,7 @@ export function isKept({ status }: Finding): boolean {
 
 /** What a restore holds back, by ids. */
 export interface HeldByRestore {
-  /** At the bank, of instructions that are not submitted in the record, and that the bank lets nobody read. */
+  /** At the bank, of instructions that are not submitted in the record, and that the bank lets nobody read, or has no more. */
   hidden: readonly string[];
   /** The runs that stay stopped, since they, or others in their place, may have been submitted and forgotten. */
   older: readonly string[];
@@ -40,6 +40,9 @@ const MOST_NAMED = 30;
 
 /** Of a run that the service stopped. */
 const BY_TWO = '(one person stops it, another then resumes it)';
+
+const WORD_ON_QUEUED =
+  "resuming takes the bank's written word (was a submit of it received, or is one queued?)";
 
 /** Before the bank was read. */
 export function happenedAtFirst(what: string): string {
@@ -98,13 +101,16 @@ export function happenedAfter(
     resting(inPart),
     told(
       unproven,
-      `opened at the bank, and not shown to be unsubmitted: resuming takes the bank's written word, and its run stays stopped; where the word is that something of it was submitted, or it was cancelled or amended since, cancel it; otherwise resume that too ${BY_TWO}, and have it approved again`,
+      `opened at the bank, and not shown to be unsubmitted, or not deleted there: ${WORD_ON_QUEUED}, and its run stays stopped; where the word is that something of it was submitted, or it was cancelled or amended since, cancel it; otherwise resume that too ${BY_TWO}, and have it approved again`,
     ),
     told(
       unprovenPast,
-      `opened at the bank, and not shown to be unsubmitted: resuming takes the bank's written word; its run can be neither approved nor cancelled any more, and where it is stopped it is resumed ${BY_TWO} only if nothing of it was submitted`,
+      `opened at the bank, and not shown to be unsubmitted, or not deleted there: ${WORD_ON_QUEUED}; its run can be neither approved nor cancelled any more, and where it is stopped it is resumed ${BY_TWO} only if nothing of it was submitted`,
     ),
-    told(open, 'opened at the bank, forgotten, and not submitted: nobody submits it any more'),
+    told(
+      open,
+      'opened at the bank, not submitted, and deleted there by now, or ended: nobody submits it any more',
+    ),
     !sweep.readable &&
       "The bank does not let its list of payments be read, or not whole and to its end, and from a date on it may show only what has settled since: resuming takes the bank's written word. Where that names submits of runs that are not in the record, first cancel what they paid instead.",
     unclear(sweep),
@@ -150,7 +156,7 @@ function resting(payRunIds: readonly string[]): string {
 function unread(ids: readonly string[]): string {
   if (ids.length === 0) return '';
   const named = textOfFirstFew(ids, MOST_NAMED);
-  return `The bank does not let ${ids.length} instructions be read that were not submitted yet (${named}): resuming takes the bank's written word. Where that is that one was submitted, cancel its run first. Where nothing of a run is submitted, its older approvals lapse when people resume: it may have been cancelled or amended since, or its approval taken back. None of the others is submitted before its payments are read.`;
+  return `The bank does not let ${ids.length} instructions be read that were not submitted yet, or does not find them (${named}): ${WORD_ON_QUEUED}. Where that is that one was submitted, cancel its run first. Where nothing of a run is submitted, its older approvals lapse when people resume: it may have been cancelled or amended since, or its approval taken back. None of the others is submitted before its payments are read.`;
 }
 
 function told(findings: readonly Finding[], as: string): string {

@@ -16,6 +16,7 @@ import { Recovery } from './recovery';
 import { ReplacedLook } from './replaced-look';
 import { RestoreAdoption } from './restore-adoption';
 import { RestoreCheck } from './restore-check';
+import { RestoreFence } from './restore-fence';
 import { RestoreOwners } from './restore-owners';
 import { RestoreController } from './restore.controller';
 import { RestoreSweep } from './restore-sweep';
@@ -53,6 +54,7 @@ import { Verifier } from './verifier';
     ReplacedLook,
     RestoreAdoption,
     RestoreCheck,
+    RestoreFence,
     RestoreOwners,
     RestoreSweep,
     RestoreWatch,

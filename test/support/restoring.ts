@@ -80,6 +80,12 @@ export class Restoring {
     return status === 200 ? 'RESUMED' : String(data.code);
   }
 
+  /** Takes back what was proposed, so that it may be proposed otherwise. */
+  async withdraw(): Promise<void> {
+    const path = this.payroll.path(`/attention/${(await this.question())!.id}`);
+    await this.payroll.as('operator').delete(`${path}/actions`);
+  }
+
   async close(): Promise<void> {
     await this.payroll.close();
     await this.backup?.drop();

@@ -1,0 +1,276 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  type BankClientError,
+  BankError,
+  BankUnreachable,
+  isHiddenForGood,
+  isNotShown,
+  readEach,
+  unless,
+} from '../bank/errors';
+import { BankGateway } from '../bank/gateway';
+import type { Outcome } from '../bank/outcome';
+import { PATHS } from '../bank/types';
+import { CONFIG, Config } from '../config/env';
+import { Database, EmployerTransaction } from '../database/database';
+import { isBeforeSubmit } from '../domain/bank-status';
+import { PAY_RUN_GOING_ON } from '../domain/pay-run';
+import { accountsOf } from '../employer/account.store';
+import { BankCalls } from '../employer/bank-calls';
+import { BankReads } from '../employer/bank-reads';
+import type { EmployerAccount } from '../employer/employer.entity';
+import { DECIDED } from '../employer/instruction-at-bank';
+import type { Standing } from '../employer/standing';
+import { clearAttempt } from '../pay-run/attention.store';
+import { endUnsubmitted, instructionOfRun, lockInstruction, planTheRest } from '../pay-run/instruction.store';
+import { namesOf } from '../pay-run/message-id';
+import { findRun, lockRun } from '../pay-run/pay-run.store';
+import { stateIn } from './burial';
+import { whyOf } from './call-record';
+import { InstructionReader } from './read-back';
+import type { Finding } from './restore-words';
+import type { Work } from './work';
+
+const REASON = 'the database was restored, which may have forgotten a submit of it: the bank deleted it';
+
+/** What became of an instruction at the bank: `lags` is deleted, and shown all the same. */
+type Fenced = 'dead' | 'lags' | 'unproven';
+
+/** An instruction at the bank of which the record has no submit. */
+interface Unsubmitted {
+  employerId: string;
+  restoreId: string;
+  bankInstructionId: string;
+  /** What its delete is recorded by. */
+  subjectId: string;
+  account: EmployerAccount;
+  standing: () => Promise<Standing>;
+  /** Whether it is to be deleted still, read in the transaction of the delete's intent. */
+  isMeant: (tx: EmployerTransaction) => Promise<boolean>;
+  /** Writes down that it is dead. */
+  ended: () => Promise<void>;
+}
+
+/** Another replica has passed the check, or done the work, meanwhile. */
+class Overtaken extends Error {}
+
+/**
+ * After a restore a submit may be under way that the record has forgotten, and the bank may queue it for as long as it likes:
+ * that it shows an instruction as before its submit proves nothing (rule 8). Each such is deleted there and read back
+ * before anything takes its place.
+ */
+@Injectable()
+export class RestoreFence {
+  constructor(
+    private readonly database: Database,
+    private readonly gateway: BankGateway,
+    private readonly calls: BankCalls,
+    private readonly reader: InstructionReader,
+    private readonly reads: BankReads,
+    @Inject(CONFIG) private readonly config: Pick<Config, 'BANK_LAG_BOUND_MS' | 'SUBMIT_DOUBT_MS'>,
+  ) {}
+
+  /**
+   * Has the bank delete what the record holds as built and not submitted, and abandons what is proven dead by that; it is
+   * built again where its run goes on. What is not is left as it is. May be repeated, by any replica at once.
+   * @param isMoved whether the bank's list shows it past its submit
+   * @throws BankClientError that may pass
+   */
+  async held(employerId: string, restoreId: string, isMoved: (work: Work) => boolean): Promise<void> {
+    const held = await this.database.inEmployer(employerId, heldWork);
+    await this.fence(held.filter((work) => !isMoved(work)).map((work) => this.ofRecord(restoreId, work)));
+  }
+
+  /**
+   * As `held`, of what the record has forgotten, and the bank shows as before its submit.
+   * @returns all of them: what is not proven dead is unclear
+   */
+  async forgotten(
+    employerId: string,
+    restoreId: string,
+    findings: readonly Finding[],
+  ): Promise<readonly Finding[]> {
+    const open = findings.filter(({ status, isUnclear }) => isBeforeSubmit(status) && !isUnclear);
+    if (open.length === 0) return findings;
+    const accounts = await this.database.inEmployer(employerId, accountsOf);
+    const account = accounts.find(({ reads }) => reads.includes('INSTRUCTION'));
+    const states = account && (await this.fence(open.map((one) => this.ofBank(account, restoreId, one))));
+    const dead = new Set(open.filter((_, n) => states?.[n] === 'dead'));
+    return findings.map((one) => (open.includes(one) && !dead.has(one) ? { ...one, isUnclear: true } : one));
+  }
+
+  /** A read may be as old as the lag bound: what is shown after its delete is read again once that has passed, all at once. */
+  private async fence(all: readonly Unsubmitted[]): Promise<Fenced[]> {
+    const states = await readEach(all, (one) => this.inTurn(one));
+    if (!states.includes('lags')) return states;
+    await sleep(this.config.BANK_LAG_BOUND_MS);
+    for (const [n, one] of all.entries()) if (states[n] === 'lags') states[n] = await this.inTurn(one);
+    return states;
+  }
+
+  /** Another replica that deletes the same would find it gone, and could not tell by what. */
+  private inTurn(one: Unsubmitted): Promise<Fenced> {
+    return this.database.exclusively(`restore-fence ${one.bankInstructionId}`, async () => {
+      try {
+        return (await unless(isHiddenForGood, this.stepOf(one))) ?? 'unproven';
+      } catch (error) {
+        if (error instanceof Overtaken) return 'unproven';
+        throw error;
+      }
+    });
+  }
+
+  private async stepOf(one: Unsubmitted): Promise<Fenced> {
+    let standing = await one.standing();
+    let isDeleted = await this.wasDeleted(one);
+    if (!isDeleted && standing.shown && isBeforeSubmit(standing.shown.status)) {
+      isDeleted = await this.deleteAtBank(one);
+      if (isDeleted) standing = await one.standing();
+    }
+    const state = stateIn(standing, one.account);
+    if (state === 'cancelled' || (isDeleted && state === 'not found')) {
+      await one.ended();
+      return 'dead';
+    }
+    return isDeleted && state !== 'moved' ? 'lags' : 'unproven';
+  }
+
+  /** Whether the bank confirmed the delete; what it answers otherwise for a while may pass. @throws BankClientError that may pass */
+  private async deleteAtBank(one: Unsubmitted): Promise<boolean> {
+    const { employerId, restoreId, subjectId, bankInstructionId } = one;
+    const target = PATHS.creditTransfer(bankInstructionId);
+    const outcome = await this.calls.recorded(
+      { employerId, subjectId, operation: 'delete', target, body: '' },
+      () => this.gateway.deleteInstruction(bankInstructionId),
+      async (tx) => {
+        if (!(await lockAwaited(tx, { id: restoreId })) || !(await one.isMeant(tx))) throw new Overtaken();
+      },
+    );
+    const failure = passingFailure(outcome);
+    if (failure !== undefined && !(await this.hasLasted(restoreId)))
+      throw Object.assign(failure, { call: `DELETE ${target}` });
+    return outcome.kind === 'yes';
+  }
+
+  /** Whether the bank confirmed a delete of it before, which was cut short before it was read back. */
+  private async wasDeleted({ employerId, subjectId, bankInstructionId }: Unsubmitted): Promise<boolean> {
+    const deleted = await this.database.inEmployer(employerId, (tx) =>
+      tx.query(
+        `SELECT FROM bank_call WHERE employer_id = $1 AND instruction_id = $2 AND operation = 'delete'
+           AND target = $3 AND outcome = 'YES' LIMIT 1`,
+        [employerId, subjectId, PATHS.creditTransfer(bankInstructionId)],
+      ),
+    );
+    return deleted.length > 0;
+  }
+
+  /** What the bank answered oddly all the while since the restore was noticed it may answer for ever. */
+  private async hasLasted(restoreId: string): Promise<boolean> {
+    const lasted = await this.database.outsideEmployers((tx) =>
+      tx.query(
+        `SELECT FROM database_restore
+         WHERE id = $1 AND noticed_at <= clock_timestamp() - make_interval(secs => $2::double precision / 1000)`,
+        [restoreId, this.config.SUBMIT_DOUBT_MS],
+      ),
+    );
+    return lasted.length > 0;
+  }
+
+  private ofRecord(restoreId: string, work: Work): Unsubmitted {
+    const { account, instruction } = work;
+    const { employerId, id } = instruction;
+    return {
+      employerId,
+      restoreId,
+      bankInstructionId: instruction.bankInstructionId ?? '',
+      subjectId: id,
+      account,
+      standing: () => this.reader.standing(work),
+      isMeant: async (tx) => isHeld((await instructionOfRun(tx, id))?.instruction),
+      ended: () => this.abandon(restoreId, work),
+    };
+  }
+
+  private ofBank(account: EmployerAccount, restoreId: string, finding: Finding): Unsubmitted {
+    const { bankInstructionId, instructionId, payRunId } = finding;
+    const { employerId } = account;
+    const at = {
+      bankInstructionId,
+      createdAt: new Date(0),
+      bankIds: [],
+      ...DECIDED,
+      isNamedBy: instructionId === undefined ? () => false : namesOf(instructionId),
+    };
+    const payments = async () => ({
+      found: (await unless(isNotShown, this.reads.ownPayments(account, at))) ?? [],
+    });
+    return {
+      employerId,
+      restoreId,
+      bankInstructionId,
+      subjectId: instructionId ?? payRunId ?? restoreId,
+      account,
+      standing: () => this.reads.standing(account, at, payments),
+      isMeant: () => Promise.resolve(true),
+      ended: () => Promise.resolve(),
+    };
+  }
+
+  private async abandon(restoreId: string, { instruction: { employerId, id }, run: { id: payRunId } }: Work) {
+    await this.database.inEmployer(employerId, async (tx) => {
+      if (!(await lockAwaited(tx, { id: restoreId }))) return;
+      await lockRun(tx, payRunId);
+      const instruction = await lockInstruction(tx, id);
+      if (!isHeld(instruction)) return;
+      await endUnsubmitted(tx, instruction, 'service', REASON);
+      await clearAttempt(tx, id, REASON);
+      const run = await findRun(tx, payRunId);
+      if (PAY_RUN_GOING_ON.includes(run.status) && run.lapseReason === null) await planTheRest(tx, run);
+    });
+  }
+}
+
+/** Why a delete may be confirmed yet; undefined where it is, or the bank does not take it. */
+function passingFailure(outcome: Outcome<undefined>): BankClientError | undefined {
+  switch (outcome.kind) {
+    case 'yes':
+      return undefined;
+    case 'no':
+      if (outcome.reason === 'invalid' || outcome.reason === 'forbidden') return undefined;
+      return outcome.error ?? new BankUnreachable(whyOf(outcome), false);
+    case 'in-doubt': {
+      if (outcome.status === undefined) return new BankUnreachable(outcome.why, true);
+      const failure = new BankError(outcome.status, { raw: '' });
+      return isNotShown(failure) ? undefined : failure;
+    }
+  }
+}
+
+function isHeld(instruction: Work['instruction'] | undefined): boolean {
+  return instruction?.status === 'BUILDING' || instruction?.status === 'VERIFIED';
+}
+
+/** The instructions that are at the bank, and of which the record has no submit. */
+export async function heldWork(tx: EmployerTransaction): Promise<Work[]> {
+  const held = await tx.query<{ id: string }>(
+    `SELECT id FROM instruction
+     WHERE employer_id = $1 AND status IN ('BUILDING', 'VERIFIED') AND bank_instruction_id IS NOT NULL ORDER BY id`,
+    [tx.employerId],
+  );
+  const found: Work[] = [];
+  for (const { id } of held) {
+    const work = await instructionOfRun(tx, id);
+    if (work) found.push(work);
+  }
+  return found;
+}
+
+/** Waits for whoever passes the check at this moment. @returns whether nobody has */
+export async function lockAwaited(tx: EmployerTransaction, { id }: { id: string }): Promise<boolean> {
+  const awaited = await tx.query(
+    'SELECT FROM restore_check WHERE employer_id = $1 AND restore_id = $2 AND passed_at IS NULL FOR UPDATE',
+    [tx.employerId, id],
+  );
+  return awaited.length > 0;
+}

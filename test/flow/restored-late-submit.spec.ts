@@ -1,0 +1,233 @@
+import { BankGateway } from '../../src/bank/gateway';
+import { emptyList } from '../support/empty-list';
+import { eventually } from '../support/eventually';
+import { payFile, payRows } from '../support/pay-rows';
+import { Payroll } from '../support/payroll';
+import { Restoring } from '../support/restoring';
+
+const EVIDENCE = 'letter of the bank, 4711: no submit of it was received, and none is queued';
+
+let payroll: Payroll;
+let restoring: Restoring;
+const start = async (
+  variants: Parameters<typeof Restoring.start>[1] = {},
+  settings: Record<string, string> = {},
+) => {
+  restoring = await Restoring.start(
+    { RECONCILE_MS: '2000', BANK_LAG_BOUND_MS: '500', ...settings },
+    { secondSubmit: 'executed', ...variants },
+  );
+  payroll = restoring.payroll;
+};
+afterEach(() => {
+  jest.restoreAllMocks();
+  return restoring.close();
+});
+
+const ledger = () => payroll.ledger();
+const timesPaid = async () => (await ledger()).payees.map(({ count }) => count);
+const submits = async () => (await ledger()).instructions.map((one) => one.submits);
+const asked = async () => (await payroll.attention()).map(({ kind }) => kind);
+const built = async (id: string) =>
+  (await payroll.run(id)).instructions.map((one: { bankInstructionId: string }) => one.bankInstructionId);
+
+/** A run past its gate whose only submit is on its way to the bank, which a backup knows nothing of. */
+async function submitQueued(delayMs: number): Promise<string> {
+  await payroll.stopPastTheGate();
+  const id = await payroll.paid(payFile(payRows(2)));
+  await payroll.until(id, ['SUBMITTING'], 20_000);
+  await restoring.backUp();
+  await restoring.inBackup('UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL');
+  await payroll.fault({ operation: 'submit', kind: 'late-commit', nth: 1, delayMs });
+  await payroll.letRunsGoOn();
+  await eventually(async () => ((await payroll.calls()).submit ?? 0) === 1, 20_000);
+  return id;
+}
+
+/** Waits until what was queued has been executed, or would have been. */
+const afterLateSubmit = (delayMs: number) => new Promise((resolve) => setTimeout(resolve, delayMs + 500));
+
+describe('a database restored to before a submit that the bank has queued and not executed', () => {
+  const DELAY_MS = 8_000;
+
+  it('pays nobody twice in a run that is being submitted, and asks nobody more than to let it go on', async () => {
+    await start();
+    const id = await submitQueued(DELAY_MS);
+    const late = afterLateSubmit(DELAY_MS);
+    const [before] = await built(id);
+    await restoring.restore();
+    const told = await restoring.answered();
+    expect(told).toContain('no submitted instruction of this employer that was forgotten');
+    expect(await restoring.resume()).toBe('RESUMED');
+    await payroll.until(id, ['SETTLED'], 30_000);
+    await late;
+    expect(await timesPaid()).toEqual([1, 1]);
+    expect(Math.max(...(await submits()))).toBe(1);
+    expect(await built(id)).not.toContain(before);
+    await payroll.reconcile();
+    expect(await asked()).toEqual([]);
+  });
+
+  it('pays nobody twice in a run before its gate, which is approved again', async () => {
+    await start();
+    await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['VERIFIED'], 20_000);
+    await restoring.backUp();
+    await payroll.clearFaults();
+    await payroll.fault({ operation: 'submit', kind: 'late-commit', nth: 1, delayMs: DELAY_MS });
+    await eventually(async () => ((await payroll.calls()).submit ?? 0) === 1, 20_000);
+    const late = afterLateSubmit(DELAY_MS);
+    await restoring.restore();
+    await restoring.answered();
+    expect(await restoring.resume()).toBe('RESUMED');
+    await payroll.until(id, ['READY'], 20_000);
+    await payroll.approve(await payroll.run(id));
+    await payroll.until(id, ['SETTLED'], 30_000);
+    await late;
+    expect(await timesPaid()).toEqual([1, 1]);
+    await payroll.reconcile();
+    expect(await asked()).toEqual([]);
+  });
+
+  it('pays nobody twice of an instruction that was forgotten too', async () => {
+    await start();
+    const run = await payroll.uploaded(payFile(payRows(2)));
+    await restoring.backUp();
+    await payroll.fault({ operation: 'submit', kind: 'late-commit', nth: 1, delayMs: DELAY_MS });
+    await payroll.approve(run);
+    await eventually(async () => ((await payroll.calls()).submit ?? 0) === 1, 20_000);
+    const late = afterLateSubmit(DELAY_MS);
+    await restoring.restore();
+    expect(await restoring.answered()).toContain(
+      'deleted there by now, or ended: nobody submits it any more: 1 with 2 payments',
+    );
+    expect(await restoring.resume()).toBe('RESUMED');
+    expect((await payroll.approve(await payroll.run(run.id))).status).toBe(200);
+    await payroll.until(run.id, ['SETTLED'], 30_000);
+    await late;
+    expect(await timesPaid()).toEqual([1, 1]);
+    await payroll.reconcile();
+    expect(await asked()).toEqual([]);
+  });
+
+  it.each(['403', '404', '409'] as const)(
+    'keeps the run stopped by its own word where the bank deletes none (%s)',
+    async (kind) => {
+      await start();
+      const id = await submitQueued(DELAY_MS);
+      const late = afterLateSubmit(DELAY_MS);
+      await payroll.fault({ operation: 'deleteInstruction', kind, every: 1 });
+      const [before] = await built(id);
+      await restoring.restore();
+      const told = await restoring.answered();
+      expect(told).toContain('was a submit of it received, or is one queued?');
+      expect(told).toContain(before);
+      expect(await restoring.resume()).toBe('EVIDENCE_REQUIRED');
+      await restoring.withdraw();
+      expect(await restoring.resume(EVIDENCE)).toBe('RESUMED');
+      await late;
+      expect((await payroll.run(id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
+      expect(await timesPaid()).toEqual([1, 1]);
+      expect((await payroll.calls()).submit).toBe(1);
+    },
+  );
+});
+
+describe('a database restored, at a bank that has archived what was submitted since', () => {
+  it('pays nobody without its word, be it that it finds nothing of what was built', async () => {
+    await start({ onceSubmitted: 'gone-with-its-list' });
+    await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['VERIFIED'], 20_000);
+    await restoring.backUp();
+    await payroll.clearFaults();
+    await payroll.until(id, ['SETTLED'], 20_000);
+    const [archived] = await built(id);
+    for (const list of ['listStatuses', 'listPayments'] as const)
+      jest.spyOn(BankGateway.prototype, list).mockImplementation(emptyList);
+    await payroll.fault({ operation: 'getPaymentTransaction', kind: '403', every: 1 });
+    await restoring.restore();
+    expect(await restoring.answered()).toContain(`or does not find them (${archived})`);
+    expect(await restoring.resume()).toBe('EVIDENCE_REQUIRED');
+    expect((await payroll.run(id)).status).toBe('VERIFIED');
+    const reason = 'the bank says that it was paid';
+    await payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/cancellation`), { reason });
+    await restoring.withdraw();
+    expect(await restoring.resume('letter of the bank, 4711: it was executed')).toBe('RESUMED');
+    await payroll.until(id, ['CANCELLED'], 20_000);
+    expect(await timesPaid()).toEqual([1, 1]);
+  });
+});
+
+describe('a check after a restore asks nobody', () => {
+  /** A run of two instructions that is verified, in the backup too. */
+  const verified = async (settings: Record<string, string> = {}) => {
+    await start({}, settings);
+    await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
+    const id = await payroll.paid(payFile(payRows(4)));
+    await payroll.until(id, ['VERIFIED'], 20_000);
+    await restoring.backUp();
+    deletedBefore = await allDeletes();
+    return id;
+  };
+  // The account was probed with an instruction that was deleted.
+  let deletedBefore = 0;
+  const allDeletes = async () => (await payroll.calls()).deleteInstruction ?? 0;
+  const deletes = async () => (await allDeletes()) - deletedBefore;
+  const paidOnce = async (id: string) => {
+    expect(await restoring.answered()).toContain('no submitted instruction');
+    await payroll.clearFaults();
+    expect(await restoring.resume()).toBe('RESUMED');
+    await payroll.until(id, ['READY'], 20_000);
+    await payroll.approve(await payroll.run(id));
+    await payroll.until(id, ['SETTLED'], 30_000);
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+  };
+
+  it('where it is cut short once the bank has deleted what was built', async () => {
+    const id = await verified();
+    const remove = BankGateway.prototype.deleteInstruction;
+    const deleting = jest.spyOn(BankGateway.prototype, 'deleteInstruction');
+    deleting.mockImplementationOnce(async function (this: BankGateway, ...asked) {
+      const outcome = await remove.apply(this, asked);
+      await payroll.fault({ operation: 'getInstruction', kind: '500-before', nth: 1 });
+      return outcome;
+    });
+    await restoring.restore();
+    await paidOnce(id);
+    expect(await deletes()).toBe(2);
+  });
+
+  it('where the bank fails for a moment to delete what was built', async () => {
+    const id = await verified({ SUBMIT_DOUBT_MS: '60000' });
+    await payroll.fault({ operation: 'deleteInstruction', kind: '500-before', nth: 1 });
+    await restoring.restore();
+    await paidOnce(id);
+    expect(await deletes()).toBe(3);
+  });
+
+  it('where a read is older than the delete', async () => {
+    const id = await verified();
+    const read = BankGateway.prototype.getInstruction;
+    const shown = new Map<string, Awaited<ReturnType<typeof read>>>();
+    let stale = 0;
+    jest.spyOn(BankGateway.prototype, 'getInstruction').mockImplementation(async function (
+      this: BankGateway,
+      ...asked
+    ) {
+      const before = shown.get(asked[0]);
+      shown.delete(asked[0]);
+      if (before !== undefined && (await deletes()) > 0) {
+        stale += 1;
+        return before;
+      }
+      const instruction = await read.apply(this, asked);
+      if (stale === 0) shown.set(asked[0], instruction);
+      return instruction;
+    });
+    await restoring.restore();
+    await paidOnce(id);
+    expect(stale).toBeGreaterThan(0);
+  });
+});
