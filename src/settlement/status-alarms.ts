@@ -1,8 +1,7 @@
 import { EmployerTransaction } from '../database/database';
-import { isBeforeSubmit, isPastSubmit, isUnfinished, readBankStatus } from '../domain/bank-status';
+import { isBeforeSubmit, isPastSubmit, isUnclear, NEVER_SHOWN, readBankStatus } from '../domain/bank-status';
 import { textOfFirstFew } from '../domain/first-few';
 import { sumMinor } from '../domain/money';
-import { isPaymentFinal } from '../domain/payment';
 import { ATTENTION_WORDS } from '../pay-run/attention-words';
 import { subjectAfterEnd } from '../pay-run/named-subject';
 import { showId } from '../http/prefixed-id';
@@ -45,7 +44,7 @@ const ROWS_NAMED = 10;
 
 /**
  * Asks once for each instruction, however many of its open payments share the status: about statuses nobody documents,
- * and about those in which the bank waits for a person; and, of payments that are `overdue`, about those that end
+ * and about those in which the bank waits for a person; and, of payments that are `overdue`, about any that ended
  * nothing: the bank may show no more of them (a transfer within it may rest at SUBMITTED: States and transitions).
  * Where payments that `shouldHaveMoved` are all where they were before the submit, and nothing says why, the bank is
  * asked for whom it waits, or, where they are `unread`, whether it was executed. Cleared as soon as none is left.
@@ -92,7 +91,7 @@ function saysUnread(happened = ''): boolean {
   return [UNREADABLE, UNRECORDABLE, IN_ANOTHER_UNIT].some((sentence) => happened.endsWith(sentence));
 }
 
-/** The groups that a kind asks about: those whose status says so, and, once overdue, those that only got so far. */
+/** The groups that a kind asks about: those whose status says so, and, once overdue, all that are open. */
 function alarmingOf(
   kind: (typeof PASSING)[number],
   groups: readonly StatusGroup[],
@@ -102,23 +101,13 @@ function alarmingOf(
     unclear: groups.filter(({ status }) => alarmOfStatus(status) === kind),
     left: groups.filter(
       ({ status, ofInstruction }) =>
-        kind === 'UNKNOWN_STATUS' && overdue && !ofInstruction && isUnfinished(status),
+        kind === 'UNKNOWN_STATUS' && overdue && !ofInstruction && !isUnclear(status),
     ),
   };
 }
 
-/**
- * The open payments of an overdue instruction of which no status that `tellOfStatuses` asks about says how far they got,
- * such as those that were never shown.
- */
-export function unseenOf(instruction: Instruction, payments: readonly FollowedPayment[]): FollowedPayment[] {
-  const { unclear, left } = alarmingOf('UNKNOWN_STATUS', openStatuses(instruction, payments), true);
-  const asked = new Set([...unclear, ...left].flatMap(({ payments: those }) => those));
-  return payments.filter((one) => !isPaymentFinal(one.status) && !asked.has(one));
-}
-
 const OVERDUE =
-  'Two banking days after the execution date the bank does not show what became of payments, but only how far they got';
+  'Two banking days after the execution date the bank does not show what became of payments, but at most how far they got';
 
 const ABOUT_OVERDUE = {
   certain:
@@ -264,10 +253,10 @@ function openStatuses(instruction: Instruction, payments: readonly FollowedPayme
   const open = payments.filter(({ status }) => status === 'SUBMITTED');
   const byStatus = new Map<string, FollowedPayment[]>();
   for (const payment of open) {
-    if (payment.bankStatus === null) continue;
-    const group = byStatus.get(payment.bankStatus);
+    const status = payment.bankStatus ?? NEVER_SHOWN;
+    const group = byStatus.get(status);
     if (group) group.push(payment);
-    else byStatus.set(payment.bankStatus, [payment]);
+    else byStatus.set(status, [payment]);
   }
   const groups = [...byStatus].map(([status, those]) => ({ status, payments: those, ofInstruction: false }));
   const left = open.filter(({ bankStatus }) => bankStatus === null || isBeforeSubmit(bankStatus));
