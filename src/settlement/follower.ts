@@ -97,6 +97,9 @@ export interface Step {
   pass?: 'more-to-try' | 'lacking';
 }
 
+/** What is asked about an instruction while payments of it are open. */
+const ENDED_WITH_ALL = ['ROW_UNSEEN', 'ENDED_BY_BANK', 'BANK_ACTION_REQUIRED'] as const;
+
 /** What a read means for the payments of an instruction. */
 interface Held {
   progress: Progress[];
@@ -406,7 +409,7 @@ export class Follower {
       { closedAt: this.clock.now(), outcome },
       reason,
     );
-    await clear(tx, ['ROW_UNSEEN', 'ENDED_BY_BANK'], instruction.id, 'every payment reached its end');
+    await clear(tx, ENDED_WITH_ALL, instruction.id, 'every payment reached its end');
     wake(tx, 'RUN', [instruction.payRunId]);
     // What these payments replace may have been paid after all since the look before the submit.
     const replaced = await instructionsReplacedIn(tx, followed.planned);

@@ -210,8 +210,9 @@ const PAST_CUT_OFF = 'The cut-off of the execution date passed, and ';
 const STANDS_STILL = `${PAST_CUT_OFF}as far as the bank shows, no payment of the submitted instruction has moved.`;
 
 /**
- * Raises the alarm when no payment has moved since before the submit; false when one has, or the bank says why. While
- * nothing can be read it asks for less, and anew once that can, unless two people have decided more.
+ * Raises the alarm of what is open when no payment has moved since before the submit; false when one has, or none is open,
+ * or the bank says why. While nothing can be read it asks for less, and anew once that can, unless two people have decided
+ * more.
  */
 async function tellOfStandstill(
   tx: EmployerTransaction,
@@ -220,14 +221,15 @@ async function tellOfStandstill(
   unread: string | undefined,
 ): Promise<boolean> {
   const { kind } = readBankStatus(instruction.bankStatus ?? '');
-  if (kind === 'waiting' || kind === 'terminal') return false;
+  const open = openOf(payments);
+  if (open.length === 0 || kind === 'waiting' || kind === 'terminal') return false;
   if (payments.some(({ bankStatus }) => bankStatus !== null && !isBeforeSubmit(bankStatus))) return false;
   const alarm = {
     kind: 'BANK_ACTION_REQUIRED',
     ...aboutInstruction(instruction),
     happened: `${STANDS_STILL} It does not say why: it may wait for an approval or a strong authentication.`,
     certain: 'It was submitted once and is never sent again. No other instruction pays these people.',
-    ...heldUp(payments),
+    ...heldUp(open),
   } as const;
   if (unread === undefined) await raiseNaming(tx, alarm, [STANDS_STILL]);
   else await raiseNaming(tx, { ...alarm, ...wasItExecuted(unread) }, [PAST_CUT_OFF]);
@@ -248,9 +250,13 @@ function heldUp(payments: readonly FollowedPayment[]): { payments: number; amoun
   };
 }
 
+function openOf(payments: readonly FollowedPayment[]): FollowedPayment[] {
+  return payments.filter(({ status }) => status === 'SUBMITTED');
+}
+
 /** The statuses of the open payments, and that of the instruction while no payment has got past it. */
 function openStatuses(instruction: Instruction, payments: readonly FollowedPayment[]): StatusGroup[] {
-  const open = payments.filter(({ status }) => status === 'SUBMITTED');
+  const open = openOf(payments);
   const byStatus = new Map<string, FollowedPayment[]>();
   for (const payment of open) {
     const status = payment.bankStatus ?? NEVER_SHOWN;

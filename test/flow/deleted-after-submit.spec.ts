@@ -1,4 +1,4 @@
-import { NotFound } from '../../src/bank/errors';
+import { BankError, NotFound } from '../../src/bank/errors';
 import { BankGateway } from '../../src/bank/gateway';
 import type { BankInstruction, BankPayment } from '../../src/bank/records';
 import { BankReads } from '../../src/employer/bank-reads';
@@ -153,6 +153,24 @@ describe('a submitted instruction that the bank does not have any more', () => {
       expect(await kinds()).toEqual([]);
     },
   );
+});
+
+it('nothing is asked any more of what people said was not paid while it could not be read past its cut-off', async () => {
+  payroll = await Payroll.start({
+    settings: { SUBMIT_DOUBT_MS: '400' },
+    sandbox: { stepMs: 600_000, variants: { linkReads: 'allowed', submitRuns: 'at-once' } },
+  });
+  const source = payroll.services[0]!.app.get(PaymentSource);
+  jest.spyOn(source, 'paymentsOf').mockRejectedValue(new BankError(500, { raw: '' }));
+  const id = await payroll.paid(payFile(payRows(2)));
+  await payroll.until(id, ['FOLLOWING'], 20_000);
+  payroll.clock.offsetMs += 7 * DAY_MS;
+  await reading(async () => (await kinds()).length === 2);
+  expect((await kinds()).sort()).toEqual(['BANK_ACTION_REQUIRED', 'UNKNOWN_STATUS']);
+  const path = await payroll.askedAbout(id, 'UNKNOWN_STATUS');
+  expect((await confirmed(path, 'NOT_PAID', 'letter 4711 of the bank')).status).toBe(200);
+  await reading(async () => (await payroll.run(id)).status === 'FAILED');
+  expect(await kinds()).toEqual([]);
 });
 
 describe('a submitted instruction that is gone, of which a payment was refused before the submit and one never shown', () => {

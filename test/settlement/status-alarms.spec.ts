@@ -129,6 +129,23 @@ describe('a submitted instruction of which no payment has moved past the cut-off
   });
 });
 
+describe('what is held up where no payment has moved past the cut-off', () => {
+  const initiated = (rowNo: number, status: 'SUBMITTED' | 'VOID') =>
+    followed({ rowNo, amountMinor: 10_000n, bankStatus: 'INITIATED', rank: 4, status });
+  const asked = () =>
+    select(
+      office.server.superuserUrl,
+      `SELECT payments, amount_minor AS amount FROM attention WHERE kind = 'BANK_ACTION_REQUIRED' AND resolved_at IS NULL`,
+    );
+
+  it('is what people have not ended, and nothing once they have ended all', async () => {
+    await tell([initiated(1, 'VOID'), initiated(2, 'SUBMITTED')]);
+    expect(await asked()).toEqual([{ payments: 1, amount: '10000' }]);
+    await tell([initiated(1, 'VOID'), initiated(2, 'VOID')]);
+    expect(await asked()).toEqual([]);
+  });
+});
+
 describe('what is held up by statuses that do not say what became of payments', () => {
   it.each(['EXCHANGE_ERROR', 'PRO_MANUAL_REVIEW'])(
     'is counted once where the overdue payments and their instruction (%s) are asked about together',
