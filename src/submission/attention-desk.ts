@@ -13,7 +13,7 @@ import { amend } from '../pay-run/amendment';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { actionsFor, AttentionAction, MEANINGS, needsWord } from '../pay-run/attention-words';
 import { lockInstruction } from '../pay-run/instruction.store';
-import { lockRun } from '../pay-run/pay-run.store';
+import { lockRun, raiseRevision } from '../pay-run/pay-run.store';
 import { readContradicted } from '../pay-run/paid-already';
 import { resumeAfter } from '../pay-run/stop';
 import { Burial } from './burial';
@@ -278,10 +278,12 @@ export class AttentionDesk {
     action: AttentionActionRow,
   ): Promise<void> {
     const run = await lockRun(tx, attention.payRunId ?? '');
+    const { revision } = run;
     await amend(tx, this.personal, run, action.proposedBy, {
       excludePaymentIds: attention.paymentId === null ? [] : [attention.paymentId],
       reason: action.reason,
     });
+    await raiseRevision(tx, run, revision);
   }
 
   private async audit(
