@@ -320,17 +320,23 @@ const WHILE_BUILDING: readonly AttentionKind[] = [
   'REBUILD_LIMIT',
 ];
 
-/** What a run itself is asked about while it waits, as for its account or at its gate: pointless for the same reasons. */
+/** What a run itself is asked about while it waits, as for its account or at its gate, and nothing of it is submitted. */
 const AT_THE_GATE: readonly AttentionKind[] = [
   'LOW_BALANCE',
   'ACCOUNT_UNUSABLE',
-  'ROW_UNSEEN',
   'REPLACED_UNSEEN',
   'DUE_BUT_STOPPED',
   'DUE_BUT_WAITING',
   'CONTRACT_DRIFT',
-  'POSSIBLE_DUPLICATE_PAY',
 ];
+
+/** What it is asked about besides: pointless for the same reasons as what is asked about building it. */
+const OF_RUN: readonly AttentionKind[] = [...AT_THE_GATE, 'ROW_UNSEEN', 'POSSIBLE_DUPLICATE_PAY'];
+
+/** Closes what a run is asked about while nothing of it is submitted. What lasts of that is told anew of a part of it. */
+export function clearGate(tx: EmployerTransaction, payRunId: string, resolution: string): Promise<void> {
+  return clear(tx, AT_THE_GATE, payRunId, resolution);
+}
 
 /** Closes the questions about building a run, and about its gate, that nobody needs to answer any more. */
 export async function clearBuilding(
@@ -342,6 +348,6 @@ export async function clearBuilding(
     `UPDATE attention SET resolved_at = clock_timestamp(), resolution = $4
      WHERE employer_id = $1 AND pay_run_id = $2 AND resolved_at IS NULL
        AND (kind = ANY ($3) OR kind = ANY ($5) AND subject_id = $2)`,
-    [tx.employerId, payRunId, WHILE_BUILDING, resolution, AT_THE_GATE],
+    [tx.employerId, payRunId, WHILE_BUILDING, resolution, OF_RUN],
   );
 }
