@@ -107,7 +107,7 @@ function alarmingOf(
 }
 
 const OVERDUE =
-  'Two banking days after the execution date the bank does not show what became of payments, but at most how far they got';
+  'Two banking days after the execution date the bank does not show what became of payments, but only how far they got';
 
 const ABOUT_OVERDUE = {
   certain:
