@@ -3,7 +3,13 @@ import { newId } from '../database/new-id';
 import { words } from '../database/words';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { AskedRecord, AskedRefusal, Attention } from './attention.entity';
-import { ATTENTION_WORDS, AttentionKind, HOLDS_NOTHING, SUCCESSOR_REFUSED } from './attention-words';
+import {
+  ATTENTION_WORDS,
+  AttentionAction,
+  AttentionKind,
+  HOLDS_NOTHING,
+  SUCCESSOR_REFUSED,
+} from './attention-words';
 import { Instruction, PlannedInstruction } from './instruction.entity';
 import type { Totals } from './match';
 
@@ -156,20 +162,25 @@ export async function isDecided(
   return decided.length > 0;
 }
 
+/** An action, by which two people answer a question of a kind about a subject. */
+interface Answer extends Pick<Alarm, 'kind' | 'subjectId'> {
+  action: AttentionAction;
+}
+
 /**
- * Whether two people let things go on after a question, of a kind about a subject, that told of something.
- * @param isOfIt in SQL, whether the attention `a` told of that, by the parameters from $4 on
+ * Whether two people have answered so a question that told of something.
+ * @param isOfIt in SQL, whether the attention `a` told of that, and their action `d` rests on it, by the parameters from $4 on
  */
-export async function isResumed(
+export async function isConfirmed(
   tx: EmployerTransaction,
-  { kind, subjectId }: Pick<Alarm, 'kind' | 'subjectId'>,
+  { kind, subjectId, action }: Answer,
   parameters: readonly unknown[],
   isOfIt: string,
 ): Promise<boolean> {
   const decided = await tx.query(
     `SELECT FROM attention a JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
      WHERE a.employer_id = $1 AND a.kind = $2 AND a.subject_id = $3 AND a.resolved_at IS NOT NULL
-       AND d.action = 'RESUME' AND d.confirmed_at IS NOT NULL AND (${isOfIt})
+       AND d.action = '${action}' AND d.confirmed_at IS NOT NULL AND (${isOfIt})
      LIMIT 1`,
     [tx.employerId, kind, subjectId, ...parameters],
   );

@@ -8,7 +8,7 @@ import { foldIban } from '../domain/party';
 import {
   aboutInstruction,
   type Alarm,
-  isResumed,
+  isConfirmed,
   raiseNaming,
   raiseUndecided,
 } from '../pay-run/attention.store';
@@ -59,9 +59,9 @@ async function areDecidedAsTotals(
   { payments, amountMinor, records }: Recorded,
 ): Promise<boolean> {
   if (records.some(({ minor }) => BigInt(minor) <= 0n)) return false;
-  return isResumed(
+  return isConfirmed(
     tx,
-    { kind: 'TOTAL_MISMATCH_AFTER_SUBMIT', subjectId: id },
+    { kind: 'TOTAL_MISMATCH_AFTER_SUBMIT', subjectId: id, action: 'RESUME' },
     [payments, amountMinor],
     'a.beyond_payments = $4 AND a.beyond_minor = $5',
   );
