@@ -59,6 +59,9 @@ const NOT_PROCESSABLE_GROUP = 'NOTPROCESSABLE';
 /** Stands for the status of a payment of that group which the bank leaves at the last step it passed; no bank sends it. */
 export const NOT_PROCESSABLE = `GROUP:${NOT_PROCESSABLE_GROUP}`;
 
+/** Stands for the status of a submitted payment of which the bank has shown none; no bank sends it. */
+export const NEVER_SHOWN = 'NONE:NEVER_SHOWN';
+
 export type BankOutcome = 'SETTLED' | 'FAILED' | 'REJECTED' | 'CANCELLED';
 
 /**
@@ -78,6 +81,7 @@ const KNOWN = new Set<string>(BANK_STATUSES);
 /** Translates a status value as received, of a customer instruction or a payment transaction. Never throws. */
 export function readBankStatus(value: string): BankReading {
   if (value === NOT_PROCESSABLE) return { kind: 'terminal', outcome: 'FAILED', afterSubmit: true };
+  if (value === NEVER_SHOWN) return { kind: 'progress', rank: 0 };
   return isBankStatus(value) ? readKnown(value) : { kind: 'unknown' };
 }
 
@@ -243,6 +247,14 @@ export function isBeforeTaken(value: string): boolean {
   const reading = readBankStatus(value);
   if (reading.kind === 'waiting') return reading.needsBankAction;
   return reading.kind === 'progress' && reading.rank < BANK_LADDER.SUBMITTED;
+}
+
+/**
+ * Whether the bank has not taken up a payment of a submitted instruction that is open: it was last shown as before that, or
+ * as ended by what needs no submit, which did not end it, or never (null).
+ */
+export function isUntaken(value: string | null): boolean {
+  return value === null || isBeforeTaken(value) || isEndedBeforeSubmit(value);
 }
 
 /**

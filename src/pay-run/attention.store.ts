@@ -3,7 +3,13 @@ import { newId } from '../database/new-id';
 import { words } from '../database/words';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { AskedRecord, AskedRefusal, Attention } from './attention.entity';
-import { ATTENTION_WORDS, AttentionKind, HOLDS_NOTHING, SUCCESSOR_REFUSED } from './attention-words';
+import {
+  ATTENTION_WORDS,
+  AttentionAction,
+  AttentionKind,
+  HOLDS_NOTHING,
+  SUCCESSOR_REFUSED,
+} from './attention-words';
 import { Instruction, PlannedInstruction } from './instruction.entity';
 import type { Totals } from './match';
 
@@ -156,20 +162,25 @@ export async function isDecided(
   return decided.length > 0;
 }
 
+/** An action, by which two people answer a question of a kind about a subject. */
+interface Answer extends Pick<Alarm, 'kind' | 'subjectId'> {
+  action: AttentionAction;
+}
+
 /**
- * Whether two people let things go on after a question, of a kind about a subject, that told of something.
- * @param isOfIt in SQL, whether the attention `a` told of that, by the parameters from $4 on
+ * Whether two people have answered so a question that told of something.
+ * @param isOfIt in SQL, whether the attention `a` told of that, and their action `d` rests on it, by the parameters from $4 on
  */
-export async function isResumed(
+export async function isConfirmed(
   tx: EmployerTransaction,
-  { kind, subjectId }: Pick<Alarm, 'kind' | 'subjectId'>,
+  { kind, subjectId, action }: Answer,
   parameters: readonly unknown[],
   isOfIt: string,
 ): Promise<boolean> {
   const decided = await tx.query(
     `SELECT FROM attention a JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
      WHERE a.employer_id = $1 AND a.kind = $2 AND a.subject_id = $3 AND a.resolved_at IS NOT NULL
-       AND d.action = 'RESUME' AND d.confirmed_at IS NOT NULL AND (${isOfIt})
+       AND d.action = '${action}' AND d.confirmed_at IS NOT NULL AND (${isOfIt})
      LIMIT 1`,
     [tx.employerId, kind, subjectId, ...parameters],
   );
@@ -320,17 +331,23 @@ const WHILE_BUILDING: readonly AttentionKind[] = [
   'REBUILD_LIMIT',
 ];
 
-/** What a run itself is asked about while it waits, as for its account or at its gate: pointless for the same reasons. */
+/** What a run itself is asked about while it waits, as for its account or at its gate, and nothing of it is submitted. */
 const AT_THE_GATE: readonly AttentionKind[] = [
   'LOW_BALANCE',
   'ACCOUNT_UNUSABLE',
-  'ROW_UNSEEN',
   'REPLACED_UNSEEN',
   'DUE_BUT_STOPPED',
   'DUE_BUT_WAITING',
   'CONTRACT_DRIFT',
-  'POSSIBLE_DUPLICATE_PAY',
 ];
+
+/** What it is asked about besides: pointless for the same reasons as what is asked about building it. */
+const OF_RUN: readonly AttentionKind[] = [...AT_THE_GATE, 'ROW_UNSEEN', 'POSSIBLE_DUPLICATE_PAY'];
+
+/** Closes what a run is asked about while nothing of it is submitted. What lasts of that is told anew of a part of it. */
+export function clearGate(tx: EmployerTransaction, payRunId: string, resolution: string): Promise<void> {
+  return clear(tx, AT_THE_GATE, payRunId, resolution);
+}
 
 /** Closes the questions about building a run, and about its gate, that nobody needs to answer any more. */
 export async function clearBuilding(
@@ -342,6 +359,6 @@ export async function clearBuilding(
     `UPDATE attention SET resolved_at = clock_timestamp(), resolution = $4
      WHERE employer_id = $1 AND pay_run_id = $2 AND resolved_at IS NULL
        AND (kind = ANY ($3) OR kind = ANY ($5) AND subject_id = $2)`,
-    [tx.employerId, payRunId, WHILE_BUILDING, resolution, AT_THE_GATE],
+    [tx.employerId, payRunId, WHILE_BUILDING, resolution, OF_RUN],
   );
 }

@@ -29,7 +29,7 @@ import { HoldChoice, releaseHold } from './hold-release';
 import { resumeRun, stopRun } from './kill-switch';
 import { PayRun } from './pay-run.entity';
 import { readRun, RunRecord } from './pay-run.reads';
-import { lockRun } from './pay-run.store';
+import { lockRun, raiseRevision } from './pay-run.store';
 import { Command } from './run-command';
 import { assertSendable, SendSettings } from './send-outlook';
 import { whoStoppedRun } from './stop';
@@ -173,19 +173,11 @@ export class PayRunCommands {
       const { revision } = run;
       assertIfMatch(ifMatch, revision);
       const detail = await work(tx, run);
-      if (run.revision === revision) await raiseRevision(tx, run);
+      await raiseRevision(tx, run, revision);
       await append(tx, { personId, action, subject: showId('run', payRunId), detail });
       return readRun(tx, payRunId, this.config, this.clock.now());
     });
   }
-}
-
-/** What people did shows in the entity tag, also where the run's state did not move. */
-async function raiseRevision(tx: EmployerTransaction, run: PayRun): Promise<void> {
-  await tx.query(`UPDATE pay_run SET revision = revision + 1 WHERE employer_id = $1 AND id = $2`, [
-    tx.employerId,
-    run.id,
-  ]);
 }
 
 function actorOf({ personId }: Command): Actor {

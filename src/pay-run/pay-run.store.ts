@@ -47,6 +47,19 @@ export async function moveRun(
 }
 
 /**
+ * What people did shows in the entity tag, also where the run's state did not move.
+ * @param before its revision until they did
+ */
+export async function raiseRevision(tx: EmployerTransaction, run: PayRun, before: bigint): Promise<void> {
+  if (run.revision !== before) return;
+  await tx.query(`UPDATE pay_run SET revision = revision + 1 WHERE employer_id = $1 AND id = $2`, [
+    tx.employerId,
+    run.id,
+  ]);
+  run.revision += 1n;
+}
+
+/**
  * @throws DomainError NOT_AWAITING_APPROVAL unless the run is READY, or its employer came to require more approvals than
  * stand: before it is submitted, of people who may still approve
  */

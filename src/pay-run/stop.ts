@@ -6,7 +6,14 @@ import { PAY_RUN_FINALS } from '../domain/pay-run';
 import { STOPS_EMPLOYER, STOPS_EVERYTHING } from '../employer/stopping-kinds';
 import { showId } from '../http/prefixed-id';
 import { Attention } from './attention.entity';
-import { aboutInstruction, Alarm, isDecided, isResumed, KEEPS_STOPPED, raiseNaming } from './attention.store';
+import {
+  aboutInstruction,
+  Alarm,
+  isConfirmed,
+  isDecided,
+  KEEPS_STOPPED,
+  raiseNaming,
+} from './attention.store';
 import { ATTENTION_WORDS, AttentionAction, AttentionKind } from './attention-words';
 import { repaysForgotten } from './forgotten-pay';
 import { Instruction, PlannedInstruction } from './instruction.entity';
@@ -135,16 +142,16 @@ async function awaitTurnOfEmployer(tx: EmployerTransaction): Promise<void> {
   await tx.query(`SELECT FROM employer WHERE id = $1 FOR NO KEY UPDATE`, [tx.employerId]);
 }
 
-/** As `isResumed`, of our access, be it while this waited for its turn with the transaction's employer. */
+/** Whether two people let our access go on after a question that told of something, as `isConfirmed` has it, be it while this waited for its turn with the transaction's employer. */
 export function isAccessLetGoOn(
   tx: EmployerTransaction,
   parameters: readonly unknown[],
   isOfIt: string,
 ): Promise<boolean> {
-  const about = { kind: 'CREDENTIALS', subjectId: tx.employerId } as const;
+  const answer = { kind: 'CREDENTIALS', subjectId: tx.employerId, action: 'RESUME' } as const;
   return isDecidedInTurn(
     () => awaitTurnOfEmployer(tx),
-    () => isResumed(tx, about, parameters, isOfIt),
+    () => isConfirmed(tx, answer, parameters, isOfIt),
   );
 }
 
@@ -207,9 +214,9 @@ export async function groupsDiffer(
  * as never sent. Of a record without an amount in euros nobody knows that it is that money.
  */
 function isForeignAndDecided(tx: EmployerTransaction, { id }: Instruction, more: Totals): Promise<boolean> {
-  return isResumed(
+  return isConfirmed(
     tx,
-    { kind: 'FOREIGN_RECORD', subjectId: id },
+    { kind: 'FOREIGN_RECORD', subjectId: id, action: 'RESUME' },
     [more.count, more.totalMinor],
     `jsonb_array_length(a.records) = $4 AND a.amount_minor = $5
      AND NOT EXISTS (SELECT FROM jsonb_array_elements(a.records) AS record WHERE (record ->> 'minor')::bigint <= 0)`,

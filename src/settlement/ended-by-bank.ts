@@ -1,5 +1,5 @@
 import { EmployerTransaction } from '../database/database';
-import { isBeforeTaken, isEndedUnpaid, isStepFurther } from '../domain/bank-status';
+import { isEndedUnpaid, isStepFurther, isUntaken } from '../domain/bank-status';
 import { sumMinor } from '../domain/money';
 import { isPaymentFinal } from '../domain/payment';
 import { aboutInstruction, clear, raiseNaming } from '../pay-run/attention.store';
@@ -53,8 +53,7 @@ export async function tellOfEnded(
 /** Payments that have not ended, where the bank has taken none of them; otherwise none. */
 function openUntaken(payments: readonly FollowedPayment[]): readonly FollowedPayment[] {
   const open = payments.filter(({ status }) => !isPaymentFinal(status));
-  const isTaken = ({ bankStatus }: FollowedPayment) => bankStatus !== null && !isBeforeTaken(bankStatus);
-  return open.some(isTaken) ? [] : open;
+  return open.every(({ bankStatus }) => isUntaken(bankStatus)) ? open : [];
 }
 
 async function recordWentOn(

@@ -8,9 +8,7 @@ import { foldIban } from '../domain/party';
 import {
   aboutInstruction,
   type Alarm,
-  clear,
-  isResumed,
-  openAbout,
+  isConfirmed,
   raiseNaming,
   raiseUndecided,
 } from '../pay-run/attention.store';
@@ -19,7 +17,6 @@ import { readingsOf } from '../pay-run/match';
 import { namesOf as isNamedBy, readMessageId } from '../pay-run/message-id';
 import { stopRunUnlessDecided, stopUnlessDecided } from '../pay-run/stop';
 import { FollowedPayment } from './follow-plan';
-import { unseenOf } from './status-alarms';
 
 /** Foreign payments named in an attention; of more their number is told. */
 const FOREIGN_NAMED = 100;
@@ -62,9 +59,9 @@ async function areDecidedAsTotals(
   { payments, amountMinor, records }: Recorded,
 ): Promise<boolean> {
   if (records.some(({ minor }) => BigInt(minor) <= 0n)) return false;
-  return isResumed(
+  return isConfirmed(
     tx,
-    { kind: 'TOTAL_MISMATCH_AFTER_SUBMIT', subjectId: id },
+    { kind: 'TOTAL_MISMATCH_AFTER_SUBMIT', subjectId: id, action: 'RESUME' },
     [payments, amountMinor],
     'a.beyond_payments = $4 AND a.beyond_minor = $5',
   );
@@ -196,42 +193,4 @@ export function wordsOfMissing(bankIds: readonly string[], rows: number): string
     MISSING_NAMED,
   );
   return `${bankIds.length} of ${rows} payments of it are not shown (${ids})`;
-}
-
-const NOT_FINAL = ' not final two banking days after the execution date.';
-
-/**
- * Payments should be final by now, and neither are nor show a status that is asked about: told anew as their number
- * changes while it is open, and no more once none is left. What is decided is not asked again as they become fewer.
- * @param payments of an overdue instruction, as they stand
- * @param why what else is to be said of it, or nothing
- */
-export async function tellOfUnseen(
-  tx: EmployerTransaction,
-  instruction: Instruction,
-  payments: readonly FollowedPayment[],
-  why: string,
-): Promise<void> {
-  const unseen = unseenOf(instruction, payments);
-  if (unseen.length === 0)
-    return clear(
-      tx,
-      ['ROW_UNSEEN'],
-      instruction.id,
-      'what is left shows how far it got, and is asked about by that',
-    );
-  const happened = (unseen.length === 1 ? '1 payment is' : `${unseen.length} payments are`) + NOT_FINAL;
-  const alarm = {
-    kind: 'ROW_UNSEEN',
-    ...aboutInstruction(instruction),
-    happened: happened + why,
-    payments: unseen.length,
-    amountMinor: sumMinor(unseen.map(({ amountMinor }) => amountMinor)),
-  } as const;
-  const open = (await openAbout(tx, alarm))?.happened;
-  if (open?.startsWith(happened) === false)
-    await clear(tx, ['ROW_UNSEEN'], instruction.id, 'other payments are left: told anew');
-  else if (why === '' && open !== undefined && open !== happened)
-    await clear(tx, ['ROW_UNSEEN'], instruction.id, 'the bank is read again: told anew');
-  await raiseNaming(tx, alarm, [NOT_FINAL]);
 }

@@ -27,13 +27,7 @@ import { contradictions, rowsById, shownFields } from '../pay-run/match';
 import { tellOfReturned } from '../pay-run/made-again';
 import { namesOf } from '../pay-run/message-id';
 import { instructionsReplacedIn } from '../pay-run/replaced.store';
-import {
-  tellOfDifference,
-  tellOfEntries,
-  tellOfForeign,
-  tellOfUnseen,
-  tellOfUnseenTotals,
-} from './follow-alarms';
+import { tellOfDifference, tellOfEntries, tellOfForeign, tellOfUnseenTotals } from './follow-alarms';
 import { tellOfEnded, tellOfGone } from './ended-by-bank';
 import { ENDED } from './ended-unread';
 import {
@@ -106,6 +100,9 @@ export interface Step {
   /** Undefined once each was shown by this read, or by it and those before it; else whether the next is to try more soon. */
   pass?: 'more-to-try' | 'lacking';
 }
+
+/** What is asked about an instruction while payments of it are open. */
+const ENDED_WITH_ALL = ['ROW_UNSEEN', 'ENDED_BY_BANK', 'BANK_ACTION_REQUIRED'] as const;
 
 /** What a read means for the payments of an instruction. */
 interface Held {
@@ -261,7 +258,7 @@ export class Follower {
     const late = this.lateness.of(followed.run, instruction);
     await tellOfStatuses(tx, instruction, payments, { ...late, unread: why });
     // What people have ended is closed though nothing of it can be read.
-    const closed = await this.close(tx, followed, instruction, payments, { ...late, why: ` ${why}` });
+    const closed = await this.close(tx, followed, instruction, payments);
     const { account, planned } = followed;
     if (closed && instruction.totalsCheckedAt === null && !account.reads.includes('INSTRUCTION_PAYMENTS'))
       await tellOfUnseenTotals(tx, instruction, planned);
@@ -333,7 +330,7 @@ export class Follower {
     if (instruction.status !== 'SUBMITTED') return { unshown, hadEnded: true };
     const isShown = shown !== undefined || seen.length > 0;
     if (late.overdue) await tellOfGone(tx, instruction, payments, { gone, shown: isShown });
-    const closed = await this.close(tx, followed, instruction, payments, { ...late, why: '' });
+    const closed = await this.close(tx, followed, instruction, payments);
     if (closed && isUnseen(followed, instruction, read, false))
       await tellOfUnseenTotals(tx, instruction, followed.planned);
     return { unshown, hadEnded: false };
@@ -404,12 +401,8 @@ export class Follower {
     followed: Followed,
     instruction: Instruction,
     payments: readonly FollowedPayment[],
-    { overdue, why }: { overdue: boolean; why: string },
   ): Promise<boolean> {
-    if (payments.some(({ status }) => !isPaymentFinal(status))) {
-      if (overdue) await tellOfUnseen(tx, instruction, payments, why);
-      return false;
-    }
+    if (payments.some(({ status }) => !isPaymentFinal(status))) return false;
     const settled = payments.filter(({ status }) => status === 'SETTLED').length;
     const outcome = endOf({ settled, unpaid: payments.length - settled });
     const declared = payments.some((payment) => payment.status === 'VOID' || isPaidByWord(payment));
@@ -424,7 +417,7 @@ export class Follower {
       { closedAt: this.clock.now(), outcome },
       reason,
     );
-    await clear(tx, ['ROW_UNSEEN', 'ENDED_BY_BANK'], instruction.id, 'every payment reached its end');
+    await clear(tx, ENDED_WITH_ALL, instruction.id, 'every payment reached its end');
     wake(tx, 'RUN', [instruction.payRunId]);
     // What these payments replace may have been paid after all since the look before the submit.
     const replaced = await instructionsReplacedIn(tx, followed.planned);

@@ -1,8 +1,7 @@
 import { EmployerTransaction } from '../database/database';
-import { isBeforeSubmit, isPastSubmit, isUnfinished, readBankStatus } from '../domain/bank-status';
+import { isBeforeSubmit, isPastSubmit, isUnclear, NEVER_SHOWN, readBankStatus } from '../domain/bank-status';
 import { textOfFirstFew } from '../domain/first-few';
 import { sumMinor } from '../domain/money';
-import { isPaymentFinal } from '../domain/payment';
 import { ATTENTION_WORDS } from '../pay-run/attention-words';
 import { subjectAfterEnd } from '../pay-run/named-subject';
 import { showId } from '../http/prefixed-id';
@@ -45,7 +44,7 @@ const ROWS_NAMED = 10;
 
 /**
  * Asks once for each instruction, however many of its open payments share the status: about statuses nobody documents,
- * and about those in which the bank waits for a person; and, of payments that are `overdue`, about those that end
+ * and about those in which the bank waits for a person; and, of payments that are `overdue`, about any that ended
  * nothing: the bank may show no more of them (a transfer within it may rest at SUBMITTED: States and transitions).
  * Where payments that `shouldHaveMoved` are all where they were before the submit, and nothing says why, the bank is
  * asked for whom it waits, or, where they are `unread`, whether it was executed. Cleared as soon as none is left.
@@ -92,7 +91,7 @@ function saysUnread(happened = ''): boolean {
   return [UNREADABLE, UNRECORDABLE, IN_ANOTHER_UNIT].some((sentence) => happened.endsWith(sentence));
 }
 
-/** The groups that a kind asks about: those whose status says so, and, once overdue, those that only got so far. */
+/** The groups that a kind asks about: those whose status says so, and, once overdue, all that are open. */
 function alarmingOf(
   kind: (typeof PASSING)[number],
   groups: readonly StatusGroup[],
@@ -102,19 +101,9 @@ function alarmingOf(
     unclear: groups.filter(({ status }) => alarmOfStatus(status) === kind),
     left: groups.filter(
       ({ status, ofInstruction }) =>
-        kind === 'UNKNOWN_STATUS' && overdue && !ofInstruction && isUnfinished(status),
+        kind === 'UNKNOWN_STATUS' && overdue && !ofInstruction && !isUnclear(status),
     ),
   };
-}
-
-/**
- * The open payments of an overdue instruction of which no status that `tellOfStatuses` asks about says how far they got,
- * such as those that were never shown.
- */
-export function unseenOf(instruction: Instruction, payments: readonly FollowedPayment[]): FollowedPayment[] {
-  const { unclear, left } = alarmingOf('UNKNOWN_STATUS', openStatuses(instruction, payments), true);
-  const asked = new Set([...unclear, ...left].flatMap(({ payments: those }) => those));
-  return payments.filter((one) => !isPaymentFinal(one.status) && !asked.has(one));
 }
 
 const OVERDUE =
@@ -221,8 +210,9 @@ const PAST_CUT_OFF = 'The cut-off of the execution date passed, and ';
 const STANDS_STILL = `${PAST_CUT_OFF}as far as the bank shows, no payment of the submitted instruction has moved.`;
 
 /**
- * Raises the alarm when no payment has moved since before the submit; false when one has, or the bank says why. While
- * nothing can be read it asks for less, and anew once that can, unless two people have decided more.
+ * Raises the alarm of what is open when no payment has moved since before the submit; false when one has, or none is open,
+ * or the bank says why. While nothing can be read it asks for less, and anew once that can, unless two people have decided
+ * more.
  */
 async function tellOfStandstill(
   tx: EmployerTransaction,
@@ -231,14 +221,15 @@ async function tellOfStandstill(
   unread: string | undefined,
 ): Promise<boolean> {
   const { kind } = readBankStatus(instruction.bankStatus ?? '');
-  if (kind === 'waiting' || kind === 'terminal') return false;
+  const open = openOf(payments);
+  if (open.length === 0 || kind === 'waiting' || kind === 'terminal') return false;
   if (payments.some(({ bankStatus }) => bankStatus !== null && !isBeforeSubmit(bankStatus))) return false;
   const alarm = {
     kind: 'BANK_ACTION_REQUIRED',
     ...aboutInstruction(instruction),
     happened: `${STANDS_STILL} It does not say why: it may wait for an approval or a strong authentication.`,
     certain: 'It was submitted once and is never sent again. No other instruction pays these people.',
-    ...heldUp(payments),
+    ...heldUp(open),
   } as const;
   if (unread === undefined) await raiseNaming(tx, alarm, [STANDS_STILL]);
   else await raiseNaming(tx, { ...alarm, ...wasItExecuted(unread) }, [PAST_CUT_OFF]);
@@ -259,15 +250,19 @@ function heldUp(payments: readonly FollowedPayment[]): { payments: number; amoun
   };
 }
 
+function openOf(payments: readonly FollowedPayment[]): FollowedPayment[] {
+  return payments.filter(({ status }) => status === 'SUBMITTED');
+}
+
 /** The statuses of the open payments, and that of the instruction while no payment has got past it. */
 function openStatuses(instruction: Instruction, payments: readonly FollowedPayment[]): StatusGroup[] {
-  const open = payments.filter(({ status }) => status === 'SUBMITTED');
+  const open = openOf(payments);
   const byStatus = new Map<string, FollowedPayment[]>();
   for (const payment of open) {
-    if (payment.bankStatus === null) continue;
-    const group = byStatus.get(payment.bankStatus);
+    const status = payment.bankStatus ?? NEVER_SHOWN;
+    const group = byStatus.get(status);
     if (group) group.push(payment);
-    else byStatus.set(payment.bankStatus, [payment]);
+    else byStatus.set(status, [payment]);
   }
   const groups = [...byStatus].map(([status, those]) => ({ status, payments: those, ofInstruction: false }));
   const left = open.filter(({ bankStatus }) => bankStatus === null || isBeforeSubmit(bankStatus));

@@ -7,7 +7,7 @@ import type { WakeIn } from '../database/lease-worker';
 import { Claim, fence, missingForMs } from '../database/leases';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { showId } from '../http/prefixed-id';
-import { aboutInstruction, clearAttempt, openAbout, raise } from '../pay-run/attention.store';
+import { aboutInstruction, clearAttempt, isConfirmed, openAbout, raise } from '../pay-run/attention.store';
 import {
   ATTENTION_WORDS,
   SUBMITTED_OR_NOT,
@@ -228,14 +228,13 @@ export class Abandonment {
    */
   private async isSaid({ instruction }: Work, unclear: Unclear): Promise<boolean> {
     return this.database.inEmployer(instruction.employerId, async (tx) => {
-      const unsubmitted = await tx.query(
-        `SELECT FROM attention a
-         JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
-         WHERE a.employer_id = $1 AND a.kind = 'ROW_UNSEEN' AND a.subject_id = $2 AND a.happened = $3
-           AND d.confirmed_at IS NOT NULL AND d.evidence IS NOT NULL LIMIT 1`,
-        [tx.employerId, instruction.id, submittedOrNot(unclear)],
+      const isUnsubmitted = await isConfirmed(
+        tx,
+        { kind: 'ROW_UNSEEN', subjectId: instruction.id, action: 'ACKNOWLEDGE' },
+        [submittedOrNot(unclear)],
+        'a.happened = $4 AND d.evidence IS NOT NULL',
       );
-      return unsubmitted.length > 0 || isSaidExecuted(tx, instruction);
+      return isUnsubmitted || isSaidExecuted(tx, instruction);
     });
   }
 }

@@ -13,7 +13,7 @@ import { amend } from '../pay-run/amendment';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { actionsFor, AttentionAction, MEANINGS, needsWord } from '../pay-run/attention-words';
 import { lockInstruction } from '../pay-run/instruction.store';
-import { lockRun } from '../pay-run/pay-run.store';
+import { lockRun, raiseRevision } from '../pay-run/pay-run.store';
 import { readContradicted } from '../pay-run/paid-already';
 import { resumeAfter } from '../pay-run/stop';
 import { Burial } from './burial';
@@ -36,6 +36,12 @@ export interface ProposedAction {
   evidence?: string;
   /** Of which payments a meaning is proposed; of all that wait for it where none is named. */
   paymentIds?: readonly string[];
+}
+
+/** What the bank showed before an action is carried out, where it rests on that. */
+interface Proven {
+  unseen: Awaited<ReturnType<UnseenWord['prove']>>;
+  shown: readonly Unrecorded[];
 }
 
 /** The attention desk: one person proposes, another confirms, and only then something is done. */
@@ -68,33 +74,7 @@ export class AttentionDesk {
   ): Promise<AttentionActionRow> {
     return this.database.inEmployer(employerId, async (tx) => {
       const attention = await lockOpen(tx, attentionId);
-      const actions = actionsFor(attention);
-      if (!actions.includes(proposed.action)) {
-        const offered = actions.join(', ');
-        throw new DomainError(
-          'ACTION_NOT_OFFERED',
-          `For ${attention.kind} these actions are offered: ${offered}.`,
-        );
-      }
-      if (needsWord(attention, proposed.action) && proposed.evidence === undefined) {
-        throw new DomainError(
-          'EVIDENCE_REQUIRED',
-          'Have the bank say in writing that nobody submitted it, and give the reference of that as evidence.',
-        );
-      }
-      if (isAmendment(proposed) && !(await mayPropose(tx, personId, proposed))) {
-        throw new Problem(
-          403,
-          'PREPARER_REQUIRED',
-          'Taking a payment out is an amendment, which only a preparer proposes: whoever does may not approve the run.',
-        );
-      }
-      if (await openAction(tx, attentionId)) {
-        throw new DomainError(
-          'ACTION_IS_PROPOSED',
-          'Another action is proposed already: confirm or withdraw it.',
-        );
-      }
+      await assertMayPropose(tx, attention, personId, proposed);
       const decidesOn = await this.paymentsOf(tx, attention, proposed);
       const row = tx.manager.create(AttentionActionRow, {
         employerId,
@@ -154,64 +134,37 @@ export class AttentionDesk {
     personId: string,
     actionId: string,
   ): Promise<void> {
-    const { attention, action } = await this.database.inEmployer(employerId, async (tx) => {
-      const open = await lockOpen(tx, attentionId);
-      const proposed = await requireAction(tx, attentionId);
-      if (proposed.id !== actionId) {
-        throw new DomainError(
-          'ACTION_CHANGED',
-          'Another action is proposed by now: read it, and confirm that one by its id.',
-        );
-      }
-      if (proposed.proposedBy === personId) {
-        throw new DomainError(
-          'SECOND_PERSON_REQUIRED',
-          'An action is confirmed by another person than the one who proposed it.',
-        );
-      }
-      await assertProposerMay(tx, proposed);
-      return { attention: open, action: proposed };
+    const { attention, action } = await this.database.inEmployer(employerId, (tx) =>
+      readProposed(tx, attentionId, personId, actionId),
+    );
+    const proven = await this.proveAtBank(employerId, attention, action);
+    await this.database.inEmployer(employerId, async (tx) => {
+      await markConfirmed(tx, action, personId);
+      // After it is confirmed: the database asks for two people.
+      if (isOfUnseen(attention)) await this.word.decide(tx, attention, action, proven.unseen);
+      else await this.carryOut(tx, attention, action, proven.shown);
+      await resolve(tx, attention, action);
+      await this.audit(tx, personId, 'confirmed', attention, action);
     });
+    crashPoint('desk.confirmed');
+  }
+
+  /** Reads at the bank whether the action may be carried out still. @returns what it rests on */
+  private async proveAtBank(
+    employerId: string,
+    attention: Attention,
+    action: AttentionActionRow,
+  ): Promise<Proven> {
     if (action.action === 'NOT_EXECUTED') await this.burial.prove(employerId, attention, action.evidence);
     if (action.action === 'EXECUTED' && attention.kind !== 'UNRECORDED_SUBMIT')
       await this.execution.prove(employerId, attention, action.evidence);
     if (MEANINGS.includes(action.action) && !isOfUnseen(attention))
       await this.meaning.prove(employerId, attention, action);
     if (action.action === 'TRY_AGAIN') await this.again.prove(employerId, attention, action);
-    const unseen = isOfUnseen(attention) ? await this.word.prove(employerId, attention, action) : [];
-    const shown =
-      attention.kind === 'UNRECORDED_SUBMIT' ? await this.unrecorded.read(employerId, attention) : [];
-    await this.database.inEmployer(employerId, async (tx) => {
-      const confirmed = await tx.query(
-        `UPDATE attention_action SET confirmed_by = $3, confirmed_at = clock_timestamp()
-         WHERE employer_id = $1 AND id = $2 AND confirmed_at IS NULL AND withdrawn_at IS NULL RETURNING id`,
-        [employerId, action.id, personId],
-      );
-      if (confirmed.length === 0) {
-        throw new DomainError(
-          'ACTION_NOT_FOUND',
-          'The action was confirmed or withdrawn by somebody else meanwhile.',
-        );
-      }
-      // After it is confirmed: the database asks for two people.
-      if (isOfUnseen(attention)) await this.word.decide(tx, attention, action, unseen);
-      else await this.carryOut(tx, attention, action, shown);
-      // By its id: what was asked anew about the same meanwhile, nobody has read yet.
-      const closed = await tx.query(
-        `UPDATE attention SET resolved_at = clock_timestamp(), resolution = $3
-         WHERE employer_id = $1 AND id = $2 AND resolved_at IS NULL RETURNING id`,
-        [employerId, attention.id, `${action.action}: ${action.reason}`],
-      );
-      // An amendment closes what is asked about building the run, so also what it was proposed on.
-      if (closed.length === 0 && action.action !== 'EXCLUDE_PAYMENT') {
-        throw new DomainError(
-          'ATTENTION_IS_RESOLVED',
-          'It was resolved meanwhile, or told anew: read what is asked now.',
-        );
-      }
-      await this.audit(tx, personId, 'confirmed', attention, action);
-    });
-    crashPoint('desk.confirmed');
+    return {
+      unseen: isOfUnseen(attention) ? await this.word.prove(employerId, attention, action) : [],
+      shown: attention.kind === 'UNRECORDED_SUBMIT' ? await this.unrecorded.read(employerId, attention) : [],
+    };
   }
 
   private async carryOut(
@@ -278,10 +231,12 @@ export class AttentionDesk {
     action: AttentionActionRow,
   ): Promise<void> {
     const run = await lockRun(tx, attention.payRunId ?? '');
+    const { revision } = run;
     await amend(tx, this.personal, run, action.proposedBy, {
       excludePaymentIds: attention.paymentId === null ? [] : [attention.paymentId],
       reason: action.reason,
     });
+    await raiseRevision(tx, run, revision);
   }
 
   private async audit(
@@ -303,6 +258,113 @@ export class AttentionDesk {
         ...(action.paymentIds && { payments: action.paymentIds.length }),
       },
     });
+  }
+}
+
+/** @throws DomainError ACTION_NOT_OFFERED, EVIDENCE_REQUIRED, ACTION_IS_PROPOSED; Problem 403 PREPARER_REQUIRED */
+async function assertMayPropose(
+  tx: EmployerTransaction,
+  attention: Attention,
+  personId: string,
+  proposed: ProposedAction,
+): Promise<void> {
+  const actions = actionsFor(attention);
+  if (!actions.includes(proposed.action)) {
+    const offered = actions.join(', ');
+    throw new DomainError(
+      'ACTION_NOT_OFFERED',
+      `For ${attention.kind} these actions are offered: ${offered}.`,
+    );
+  }
+  if (needsWord(attention, proposed.action) && proposed.evidence === undefined) {
+    throw new DomainError(
+      'EVIDENCE_REQUIRED',
+      'Have the bank say in writing that nobody submitted it, and give the reference of that as evidence.',
+    );
+  }
+  if (isAmendment(proposed) && !(await mayPropose(tx, personId, proposed))) {
+    throw new Problem(
+      403,
+      'PREPARER_REQUIRED',
+      'Taking a payment out is an amendment, which only a preparer proposes: whoever does may not approve the run.',
+    );
+  }
+  if (await openAction(tx, attention.id)) {
+    throw new DomainError(
+      'ACTION_IS_PROPOSED',
+      'Another action is proposed already: confirm or withdraw it.',
+    );
+  }
+}
+
+/**
+ * What is proposed, where this person may confirm it.
+ * @throws DomainError ATTENTION_NOT_FOUND, ATTENTION_IS_RESOLVED, ACTION_NOT_FOUND, ACTION_CHANGED,
+ * SECOND_PERSON_REQUIRED, PROPOSER_NOT_ENTITLED
+ */
+async function readProposed(
+  tx: EmployerTransaction,
+  attentionId: string,
+  personId: string,
+  actionId: string,
+): Promise<{ attention: Attention; action: AttentionActionRow }> {
+  const attention = await lockOpen(tx, attentionId);
+  const action = await requireAction(tx, attentionId);
+  if (action.id !== actionId) {
+    throw new DomainError(
+      'ACTION_CHANGED',
+      'Another action is proposed by now: read it, and confirm that one by its id.',
+    );
+  }
+  if (action.proposedBy === personId) {
+    throw new DomainError(
+      'SECOND_PERSON_REQUIRED',
+      'An action is confirmed by another person than the one who proposed it.',
+    );
+  }
+  await assertProposerMay(tx, action);
+  return { attention, action };
+}
+
+/** @throws DomainError ACTION_NOT_FOUND where it is confirmed or withdrawn by now */
+async function markConfirmed(
+  tx: EmployerTransaction,
+  { id }: AttentionActionRow,
+  personId: string,
+): Promise<void> {
+  const confirmed = await tx.query(
+    `UPDATE attention_action SET confirmed_by = $3, confirmed_at = clock_timestamp()
+     WHERE employer_id = $1 AND id = $2 AND confirmed_at IS NULL AND withdrawn_at IS NULL RETURNING id`,
+    [tx.employerId, id, personId],
+  );
+  if (confirmed.length === 0) {
+    throw new DomainError(
+      'ACTION_NOT_FOUND',
+      'The action was confirmed or withdrawn by somebody else meanwhile.',
+    );
+  }
+}
+
+/**
+ * By its id: what was asked anew about the same meanwhile, nobody has read yet.
+ * @throws DomainError ATTENTION_IS_RESOLVED
+ */
+async function resolve(
+  tx: EmployerTransaction,
+  { id }: Attention,
+  { action, reason }: AttentionActionRow,
+): Promise<void> {
+  const closed = await tx.query(
+    `UPDATE attention SET resolved_at = clock_timestamp(), resolution = $3
+     WHERE employer_id = $1 AND id = $2 AND resolved_at IS NULL RETURNING id`,
+    [tx.employerId, id, `${action}: ${reason}`],
+  );
+  // An amendment closes what is asked about building the run, so also what it was proposed on.
+  if (closed.length === 0 && action !== 'EXCLUDE_PAYMENT') {
+    throw new DomainError(
+      'ATTENTION_IS_RESOLVED',
+      'It was resolved meanwhile, or told anew: read what is asked now.',
+    );
   }
 }
 

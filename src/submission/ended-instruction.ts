@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { isHiddenForGood, unless } from '../bank/errors';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
-import { isBeforeTaken, isEndedUnpaid, isStepFurther } from '../domain/bank-status';
+import { isBeforeTaken, isEndedUnpaid, isStepFurther, isUntaken } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
 import { readToDecide } from '../employer/bank-problem';
 import { BankReads } from '../employer/bank-reads';
@@ -46,7 +46,7 @@ export class EndedInstruction {
        WHERE p.employer_id = $1 AND p.pay_run_id = $3 AND p.status = 'SUBMITTED'`,
       [tx.employerId, instruction.id, instruction.payRunId],
     );
-    const left = open.every(({ bank_status: status }) => status === null || isBeforeTaken(status));
+    const left = open.every(({ bank_status: status }) => isUntaken(status));
     if (instruction.status !== 'SUBMITTED' || !left) throw wasExecuted();
     await movePaymentSet(tx, {
       payRunId: work.run.id,

@@ -14,7 +14,7 @@ import { BankReads } from '../employer/bank-reads';
 import { PaymentsAlone } from '../employer/payments-alone';
 import { EmployerAccount } from '../employer/employer.entity';
 import { isOfAnotherUnit, OTHER_UNIT } from '../employer/readiness';
-import { clearAttempt } from '../pay-run/attention.store';
+import { clear, clearAttempt, clearGate } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import {
   endUnsubmitted,
@@ -33,6 +33,7 @@ import {
   Totals,
 } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
+import { retellInMidRun } from '../pay-run/mid-run';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { tellWhereReleasedSince } from '../pay-run/moved-instruction';
 import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.store';
@@ -272,6 +273,7 @@ export class RestoreAdoption {
     const instruction = await lockInstruction(tx, id);
     if (!INSTRUCTION_UNSENT.includes(instruction.status)) return undefined;
     await clearAttempt(tx, id, REASON);
+    await clear(tx, ['REBUILD_LIMIT'], plannedInstructionId, REASON);
     return instruction;
   }
 }
@@ -316,12 +318,17 @@ async function refusalOf(tx: EmployerTransaction, run: PayRun, work: Work): Prom
   return run.runVersion === work.planned.runVersion ? undefined : 'the run was amended';
 }
 
-/** The run passed its gate before the restore: it goes as far again. @returns whether it had not, as the record had it */
+/**
+ * The run passed its gate before the restore: it goes as far again, and what is said of it as of one of which nothing is
+ * submitted is said no more. @returns whether it had not, as the record had it
+ */
 async function advance(tx: EmployerTransaction, run: PayRun): Promise<boolean> {
   if (run.status === 'SUBMITTING') return false;
   if (run.status === 'APPROVED') await moveRun(tx, run, 'BUILDING', 'service', REASON);
   if (run.status === 'BUILDING') await moveRun(tx, run, 'VERIFIED', 'service', REASON);
   if (run.status === 'VERIFIED') await moveRun(tx, run, 'SUBMITTING', 'service', REASON);
+  await clearGate(tx, run.id, REASON);
+  await retellInMidRun(tx, run.id, REASON);
   return true;
 }
 

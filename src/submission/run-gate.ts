@@ -22,7 +22,7 @@ import { isUnitConfirmed, notReady } from '../employer/readiness';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { everyInstructionIs, plannedInstructions } from '../pay-run/instruction.store';
 import { approvedVersion, standingApprovals } from '../pay-run/approval';
-import { clear, raiseUndecided } from '../pay-run/attention.store';
+import { clear, isConfirmed, raiseUndecided } from '../pay-run/attention.store';
 import { lapseRun } from '../pay-run/lapse';
 import { clearPaidAlready, tellOfPaidAlready } from '../pay-run/paid-already';
 import { PayRun } from '../pay-run/pay-run.entity';
@@ -346,14 +346,12 @@ async function isLetGoOnWithout(
   run: PayRun,
   lackingMinor: bigint,
 ): Promise<boolean> {
-  const decided = await tx.query(
-    `SELECT FROM attention a JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
-     WHERE a.employer_id = $1 AND a.kind = 'LOW_BALANCE' AND a.subject_id = $2 AND d.action = 'GO_ON'
-       AND d.confirmed_at IS NOT NULL AND strpos(a.happened, $3) > 0 AND a.lacking_minor >= $4
-     LIMIT 1`,
-    [tx.employerId, run.id, await approvedVersion(tx, run), lackingMinor],
+  return isConfirmed(
+    tx,
+    { kind: 'LOW_BALANCE', subjectId: run.id, action: 'GO_ON' },
+    [await approvedVersion(tx, run), lackingMinor],
+    'strpos(a.happened, $4) > 0 AND a.lacking_minor >= $5',
   );
-  return decided.length > 0;
 }
 
 /** Asks once under an approval, and at the last call: an amended run, or one that is approved anew, may lack money anew. */

@@ -10,7 +10,9 @@ import {
   isBeforeSubmit,
   isEnd,
   isEndedUnpaid,
+  isUnclear,
   isUnfinished,
+  NEVER_SHOWN,
   unclearStatusOf,
 } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
@@ -106,7 +108,7 @@ export class StatusMeaning {
     const opposite = all.filter(({ differs, status }) => differs && isOpposite(action, status));
     if (opposite.length > 0) throw shownOtherwise(opposite.length);
     const isUnderWay = ({ asked, status }: (typeof seen)[number]) =>
-      isUnfinished(asked.status) && isUnfinished(status);
+      !isUnclear(asked.status) && isUnfinished(status);
     const clear = seen.filter(
       (one) => !isUnderWay(one) && unclearStatusOf(one.status, ofInstruction) === undefined,
     );
@@ -223,9 +225,8 @@ async function waitingFor(tx: EmployerTransaction, attention: Attention): Promis
     [tx.employerId, instructionId],
   );
   return rows.flatMap((row) => {
-    const left = row.own !== null && isUnfinished(row.own) ? row.own : undefined;
-    const status = unclearStatusOf(row.own, row.of_instruction) ?? left;
-    if (status === undefined || !happened.includes(` ${status} (`)) return [];
+    const status = unclearStatusOf(row.own, row.of_instruction) ?? row.own ?? NEVER_SHOWN;
+    if (!happened.includes(` ${status} (`)) return [];
     // Of another end another question asks.
     if (isAfterEnd(attention) && subjectAfterEnd(instructionId ?? '', row.end, status) !== subjectId)
       return [];

@@ -1,4 +1,4 @@
-import { NotFound } from '../../src/bank/errors';
+import { BankError, NotFound } from '../../src/bank/errors';
 import { BankGateway } from '../../src/bank/gateway';
 import type { BankInstruction, BankPayment } from '../../src/bank/records';
 import { BankReads } from '../../src/employer/bank-reads';
@@ -151,6 +151,71 @@ describe('a submitted instruction that the bank does not have any more', () => {
       expect((await payroll.confirm(path)).status).toBe(200);
       await reading(async () => (await payroll.run(id)).status === 'SETTLED');
       expect(await kinds()).toEqual([]);
+    },
+  );
+});
+
+it('nothing is asked any more of what people said was not paid while it could not be read past its cut-off', async () => {
+  payroll = await Payroll.start({
+    settings: { SUBMIT_DOUBT_MS: '400' },
+    sandbox: { stepMs: 600_000, variants: { linkReads: 'allowed', submitRuns: 'at-once' } },
+  });
+  const source = payroll.services[0]!.app.get(PaymentSource);
+  jest.spyOn(source, 'paymentsOf').mockRejectedValue(new BankError(500, { raw: '' }));
+  const id = await payroll.paid(payFile(payRows(2)));
+  await payroll.until(id, ['FOLLOWING'], 20_000);
+  payroll.clock.offsetMs += 7 * DAY_MS;
+  await reading(async () => (await kinds()).length === 2);
+  expect((await kinds()).sort()).toEqual(['BANK_ACTION_REQUIRED', 'UNKNOWN_STATUS']);
+  const path = await payroll.askedAbout(id, 'UNKNOWN_STATUS');
+  expect((await confirmed(path, 'NOT_PAID', 'letter 4711 of the bank')).status).toBe(200);
+  await reading(async () => (await payroll.run(id)).status === 'FAILED');
+  expect(await kinds()).toEqual([]);
+});
+
+describe('a submitted instruction that is gone, of which a payment was refused before the submit and one never shown', () => {
+  it.each([
+    [1, 'refused'],
+    [2, 'never shown'],
+  ])(
+    'ends by the word of the bank, of one that was asked about apart and of the rest: row %i, %s',
+    async (row) => {
+      payroll = await Payroll.start({
+        settings: { SUBMIT_DOUBT_MS: '400' },
+        sandbox: { variants: { linkReads: 'allowed', submitWaitsFor: 'approval' } },
+      });
+      const source = payroll.services[0]!.app.get(PaymentSource);
+      jest.spyOn(source, 'paymentsOf').mockRejectedValue(new NotFound(404, { raw: '' }));
+      const id = await payroll.paid(payFile(payRows(3)));
+      await payroll.until(id, ['FOLLOWING'], 20_000);
+      await execute(
+        payroll.database.superuserUrl,
+        `SET session_replication_role = replica;
+       UPDATE bank_payment SET bank_rank = 0,
+         bank_status = CASE row_no WHEN 1 THEN 'INI_INT_CTRL_FAILED' WHEN 3 THEN 'INITIATED' END`,
+      );
+      payroll.clock.offsetMs += 7 * DAY_MS;
+      const lists = [
+        'listInstructionPaymentTransactions',
+        'listPaymentTransactions',
+        'getPaymentTransaction',
+      ];
+      for (const operation of [...lists, 'getInstruction'])
+        await payroll.fault({ operation, kind: '404', every: 1 });
+      await reading(async () => (await kinds()).includes('ENDED_BY_BANK'));
+      const meaning = await payroll.askedAbout(id, 'UNKNOWN_STATUS');
+      const path = payroll.path(`/pay-runs/${id}/payments`);
+      const items = (await payroll.as('finance').get(path)).data.items as { id: string }[];
+      const word = { reason: 'the bank was asked', evidence: 'letter 4711 of the bank' };
+      const paymentIds = [items[row - 1]!.id];
+      const decided = await payroll.decide(meaning, { ...word, action: 'NOT_PAID', paymentIds });
+      expect([decided.status, decided.data.code]).toEqual([200, undefined]);
+      const ended = await payroll.askedAbout(id, 'ENDED_BY_BANK');
+      expect((await payroll.decide(ended, { ...word, action: 'NOT_EXECUTED' })).status).toBe(200);
+      await reading(async () => (await payroll.run(id)).status === 'FAILED');
+      await reading(async () => (await kinds()).length === 0);
+      const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+      expect(report.data).toMatchObject({ explained: true, table: { void: { payments: 3 } } });
     },
   );
 });

@@ -47,7 +47,19 @@ describe('rows the bank does not take', () => {
     await roles('finance');
     expect((await payroll.confirm(path)).data.code).toBe('PROPOSER_NOT_ENTITLED');
     await roles('preparer');
+    const at = payroll.path(`/pay-runs/${run.id}`);
+    const tag = async () => String((await payroll.as('operator').get(at)).headers['etag']);
+    const before = await tag();
+    // What is built ends only once it is read.
+    const reads = ['getInstruction', 'listInstructionPaymentTransactions', 'listPaymentTransactions'];
+    for (const operation of [...reads, 'getPaymentTransaction'])
+      await payroll.fault({ operation, kind: '500-before', every: 1 });
     expect((await payroll.confirm(path)).status).toBe(200);
+    expect([(await payroll.run(run.id)).status, await tag()]).toEqual([
+      'BUILDING',
+      expect.not.stringMatching(before),
+    ]);
+    await payroll.clearFaults();
     await payroll.until(run.id, ['READY']);
     const amended = await payroll.run(run.id);
     expect(amended.runVersion).toBe(2);

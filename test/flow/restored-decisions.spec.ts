@@ -1,5 +1,7 @@
+import axios from 'axios';
 import { Client } from 'pg';
 import { readId } from '../../src/http/prefixed-id';
+import * as words from '../../src/pay-run/attention-words';
 import { isWaitedFor } from '../support/database';
 import { eventually } from '../support/eventually';
 import { payFile, payRows } from '../support/pay-rows';
@@ -82,6 +84,53 @@ describe.each(MOMENTS)('a run that is $status in a restored backup, and', (momen
     await payroll.reconcile();
     expect((await payroll.attention()).map(({ kind }) => kind)).toEqual([]);
   });
+});
+
+it('says no more that nothing of a run was submitted, of which a part is taken back into the record', async () => {
+  const accounts = await axios.get<{ accountId: string; balance: string }[]>(
+    `${payroll.bank.url}/sandbox/portal/accounts`,
+  );
+  const { accountId, balance } = accounts.data.find((one) => one.accountId === '1002')!;
+  const amountMinor = String(BigInt(balance.replace('.', '')) / 2n);
+  const post = (direction: 'DEBIT' | 'CREDIT') =>
+    axios.post(`${payroll.bank.url}/sandbox/postings`, {
+      accountId,
+      type: 'DISTRIBUTOR_POSTING',
+      direction,
+      amountMinor,
+    });
+  for (let n = 0; n < 2; n += 1) await post('DEBIT');
+  const id = await payroll.paid(payFile(payRows(6)));
+  await payroll.askedAbout(id, 'LOW_BALANCE');
+  await restoring.backUp();
+  const { NOT_OPENED } = words;
+  await restoring.inBackup(
+    `INSERT INTO attention (employer_id, id, kind, subject_id, pay_run_id, instruction_id, happened, certain, ask_bank)
+     SELECT employer_id, gen_random_uuid(), kind, id, pay_run_id, id, 'it', '${NOT_OPENED}', 'why?'
+     FROM instruction, unnest(ARRAY['ROW_REFUSED_BY_BANK', 'INITIATE_REFUSED']) AS kind;
+     INSERT INTO attention (employer_id, id, kind, subject_id, pay_run_id, instruction_id, happened, certain, ask_bank)
+     SELECT employer_id, gen_random_uuid(), 'REBUILD_LIMIT', planned_instruction_id, pay_run_id, id, 'it', '${NOT_OPENED}', 'why?'
+     FROM instruction;
+     INSERT INTO attention (employer_id, id, kind, subject_id, pay_run_id, happened, certain, ask_bank)
+     SELECT employer_id, gen_random_uuid(), kind, id, id, 'it', 'nothing of it is submitted', 'why?'
+     FROM pay_run, unnest(ARRAY['REPLACED_UNSEEN', 'CONTRACT_DRIFT']) AS kind`,
+  );
+  const [first] = (await payroll.run(id)).instructions;
+  await post('CREDIT');
+  await payroll.submitAtBank(first.bankInstructionId);
+  await restoring.restore();
+  expect(await restoring.answered()).toContain(
+    'taken back into the record, to be followed: 1 with 2 payments',
+  );
+  const rest = ['INITIATE_REFUSED', 'REBUILD_LIMIT', 'ROW_REFUSED_IN_MID_RUN'].flatMap((kind) => [
+    kind,
+    kind,
+  ]);
+  const asked = `SELECT kind, certain, payments FROM attention WHERE resolved_at IS NULL AND kind <> 'RESTORED'
+    AND instruction_id IS DISTINCT FROM $1 ORDER BY kind`;
+  expect(await restoring.stored(asked, [readId('ins', first.id)])).toEqual(
+    rest.map((kind) => ({ kind, certain: words.UNPAID_IN_MID_RUN, payments: 2 })),
+  );
 });
 
 it('takes no approval for older than a restore that was given after it was noticed', async () => {

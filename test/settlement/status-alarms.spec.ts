@@ -1,8 +1,8 @@
 import { IsNull } from 'typeorm';
+import { NEVER_SHOWN } from '../../src/domain/bank-status';
 import { Attention } from '../../src/pay-run/attention.entity';
 import { actionsFor } from '../../src/pay-run/attention-words';
 import { Instruction } from '../../src/pay-run/instruction.entity';
-import { tellOfUnseen } from '../../src/settlement/follow-alarms';
 import { FollowedPayment } from '../../src/settlement/follow-plan';
 import {
   IN_ANOTHER_UNIT,
@@ -129,6 +129,23 @@ describe('a submitted instruction of which no payment has moved past the cut-off
   });
 });
 
+describe('what is held up where no payment has moved past the cut-off', () => {
+  const initiated = (rowNo: number, status: 'SUBMITTED' | 'VOID') =>
+    followed({ rowNo, amountMinor: 10_000n, bankStatus: 'INITIATED', rank: 4, status });
+  const asked = () =>
+    select(
+      office.server.superuserUrl,
+      `SELECT payments, amount_minor AS amount FROM attention WHERE kind = 'BANK_ACTION_REQUIRED' AND resolved_at IS NULL`,
+    );
+
+  it('is what people have not ended, and nothing once they have ended all', async () => {
+    await tell([initiated(1, 'VOID'), initiated(2, 'SUBMITTED')]);
+    expect(await asked()).toEqual([{ payments: 1, amount: '10000' }]);
+    await tell([initiated(1, 'VOID'), initiated(2, 'VOID')]);
+    expect(await asked()).toEqual([]);
+  });
+});
+
 describe('what is held up by statuses that do not say what became of payments', () => {
   it.each(['EXCHANGE_ERROR', 'PRO_MANUAL_REVIEW'])(
     'is counted once where the overdue payments and their instruction (%s) are asked about together',
@@ -210,16 +227,14 @@ describe('payments that are not final two banking days after the execution date'
     office.database.inEmployer(ours.employer, async (tx) => {
       const instruction = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
       await tellOfStatuses(tx, instruction, payments, { shouldHaveMoved: true, overdue: true, unread });
-      await tellOfUnseen(tx, instruction, payments, unread === undefined ? '' : ` ${unread}`);
     });
-  const asked = async () => {
-    const open = await office.database.inEmployer(ours.employer, (tx) =>
+  const open = async () => {
+    const all = await office.database.inEmployer(ours.employer, (tx) =>
       tx.manager.find(Attention, { where: { resolvedAt: IsNull() }, order: { kind: 'ASC' } }),
     );
-    return open
-      .filter(({ kind }) => kind !== 'BANK_ACTION_REQUIRED')
-      .map(({ kind, payments, happened }) => [kind, payments, happened]);
+    return all.filter(({ kind }) => kind !== 'BANK_ACTION_REQUIRED');
   };
+  const asked = async () => (await open()).map(({ kind, payments, happened }) => [kind, payments, happened]);
   const has = (words: string) => expect.stringContaining(words) as string;
 
   it('are asked about by the status that they show alone', async () => {
@@ -230,55 +245,39 @@ describe('payments that are not final two banking days after the execution date'
     expect(await asked()).toEqual([['UNKNOWN_STATUS', 1, has('EXCHANGED (rows 1)')]]);
   });
 
-  it('are said to be so at a bank that cannot be read', async () => {
-    await look([exchanged(1), unseen(2)], UNREAD);
-    expect(await asked()).toEqual([
-      ['ROW_UNSEEN', 1, `1 payment is not final two banking days after the execution date. ${UNREAD}`],
-      ['UNKNOWN_STATUS', 1, has(UNREAD)],
-    ]);
-  });
-
-  it.each([UNREAD, UNRECORDABLE, IN_ANOTHER_UNIT])(
-    'are not said to be so any more once the bank can be read: %s',
-    async (why) => {
-      const late = '1 payment is not final two banking days after the execution date.';
-      await look([exchanged(1), unseen(2)], why);
-      await look([exchanged(1), unseen(2)]);
-      expect(await asked()).toEqual([
-        ['ROW_UNSEEN', 1, late],
-        ['UNKNOWN_STATUS', 1, expect.not.stringContaining(why) as string],
-      ]);
-      await look([exchanged(1), unseen(2)], why);
-      expect(await asked()).toEqual([
-        ['ROW_UNSEEN', 1, late],
-        ['UNKNOWN_STATUS', 1, expect.not.stringContaining(why) as string],
-      ]);
+  it.each([
+    ['refused before the submit', 'INI_INT_CTRL_FAILED', 'INI_INT_CTRL_FAILED'],
+    ['ended, as no answer to an add should say', 'SETTLED', 'SETTLED'],
+    ['nothing', null, NEVER_SHOWN],
+  ])(
+    'are decided by people also where the bank was last seen to show them as %s',
+    async (_, bankStatus, as) => {
+      await look([followed({ rowNo: 1, bankStatus, rank: 0 })]);
+      expect(await asked()).toEqual([['UNKNOWN_STATUS', 1, has(` ${as} (rows 1)`)]]);
+      expect((await open()).flatMap(actionsFor)).toEqual(['PAID', 'NOT_PAID']);
     },
   );
 
-  it('are not asked about again once the bank can be read, where that is decided', async () => {
-    await look([unseen(1)], UNREAD);
-    await office.decide();
-    await look([unseen(1)]);
-    expect(await asked()).toEqual([]);
+  it('are said to be so at a bank that cannot be read, and not any more once it can', async () => {
+    for (const why of [UNREAD, UNRECORDABLE, IN_ANOTHER_UNIT]) {
+      const late = `: EXCHANGED (rows 1), ${NEVER_SHOWN} (rows 2).`;
+      await look([exchanged(1), unseen(2)], why);
+      expect(await asked()).toEqual([['UNKNOWN_STATUS', 2, has(`${late} ${why}`)]]);
+      await look([exchanged(1), unseen(2)]);
+      await look([exchanged(1), unseen(2)], why);
+      expect(await asked()).toEqual([['UNKNOWN_STATUS', 2, expect.stringMatching(/ \(rows 2\)\.$/)]]);
+      await look([]);
+    }
   });
 
-  it('are asked about apart where they were never shown, anew as these change, and no more once all are shown', async () => {
-    await look([exchanged(1), unseen(2), unseen(3)]);
-    const shown = ['UNKNOWN_STATUS', 1, has('EXCHANGED (rows 1)')];
-    expect(await asked()).toEqual([['ROW_UNSEEN', 2, has('2 payments are not final')], shown]);
-    await look([exchanged(1), followed({ rowNo: 2, status: 'VOID' }), unseen(3)]);
-    expect(await asked()).toEqual([['ROW_UNSEEN', 1, has('1 payment is not final')], shown]);
-    await look([exchanged(1), exchanged(2), exchanged(3)]);
-    expect(await asked()).toEqual([['UNKNOWN_STATUS', 3, has('EXCHANGED (rows 1, 2, 3)')]]);
-  });
-
-  it('are not asked about again as they become fewer, once that is decided', async () => {
-    await look([unseen(1), unseen(2)]);
+  it('are asked about until each has ended, and anew once more is shown of one', async () => {
+    await look([exchanged(1), unseen(2)]);
     await office.decide();
     await look([unseen(2)]);
+    expect(await asked()).toEqual([['UNKNOWN_STATUS', 1, has(`: ${NEVER_SHOWN} (rows 2).`)]]);
+    await look([exchanged(2)]);
+    expect(await asked()).toEqual([['UNKNOWN_STATUS', 1, has(': EXCHANGED (rows 2).')]]);
+    await look([followed({ rowNo: 2, status: 'VOID' })]);
     expect(await asked()).toEqual([]);
-    await look([unseen(1), unseen(2), unseen(3)]);
-    expect(await asked()).toEqual([['ROW_UNSEEN', 3, has('3 payments are not final')]]);
   });
 });
