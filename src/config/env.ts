@@ -184,9 +184,7 @@ const SETTINGS = {
     .min(1)
     .max(90)
     .default(30)
-    .describe(
-      'Days a settled instruction stays watched after its end, or an abandoned one after its end and execution date.',
-    ),
+    .describe('Days that what ended, settled or abandoned, stays watched after its end and execution date.'),
   MAX_PAY_FILE_BYTES: z.coerce.number().int().min(1024).default(268_435_456).describe('Largest pay file.'),
   MAX_PAY_FILE_ROWS: z.coerce.number().int().min(1).default(1_000_000).describe('Most rows in a pay file.'),
 } as const;
