@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isIsoDate } from '../domain/business-day';
+import { isIsoDate, isTimeZone } from '../domain/business-day';
 
 const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
 const list = z.string().transform((text) =>
@@ -15,13 +15,13 @@ const patienceMs = atMostADayMs.min(100);
 /** Less would take a busy server for a dead one. */
 const databaseMs = z.coerce.number().int().min(100).max(3_600_000);
 const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time such as 15:30');
-const timeZone = z.string().refine((zone) => {
-  try {
-    return Boolean(new Intl.DateTimeFormat('en', { timeZone: zone }));
-  } catch {
-    return false;
-  }
-}, 'must be an IANA time zone such as Europe/Paris');
+/** An offset is read with the other sign by the database. */
+const timeZone = z
+  .string()
+  .refine(
+    (zone) => isTimeZone(zone) && !/^[+-]/.test(zone),
+    'must be an IANA time zone such as Europe/Paris',
+  );
 
 /** One line of the configuration: its default, its check and what the README's table says of it. */
 const SETTINGS = {
@@ -184,9 +184,7 @@ const SETTINGS = {
     .min(1)
     .max(90)
     .default(30)
-    .describe(
-      'Days a settled instruction stays watched after its end, or an abandoned one after its end and execution date.',
-    ),
+    .describe('Days that what ended, settled or abandoned, stays watched after its end and execution date.'),
   MAX_PAY_FILE_BYTES: z.coerce.number().int().min(1024).default(268_435_456).describe('Largest pay file.'),
   MAX_PAY_FILE_ROWS: z.coerce.number().int().min(1).default(1_000_000).describe('Most rows in a pay file.'),
 } as const;

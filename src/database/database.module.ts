@@ -6,6 +6,7 @@ import { CONFIG, Config } from '../config/env';
 import { BackgroundDatabase } from './background-database';
 import { BankLists } from './bank-lists';
 import { BankRate } from './bank-rate';
+import { assertBankZone } from './bank-zone';
 import { ClockWatch } from './clock-watch';
 import { Database } from './database';
 import { dataSourceOptions } from './data-source';
@@ -68,7 +69,7 @@ export class DatabaseModule implements OnApplicationBootstrap {
   /**
    * Looks whether the database is the one the service last ran on before anything works on it.
    * @throws UnsafeRole when the role could see past row-level security; ConfigurationError under another hash key than its
-   * data have; Error when migrations are missing, or the restore witness cannot be read.
+   * data have, or a time zone that the database does not take for the same; Error when migrations are missing, or the restore witness cannot be read.
    */
   async onApplicationBootstrap(): Promise<void> {
     const runner = this.dataSource.createQueryRunner();
@@ -84,6 +85,7 @@ export class DatabaseModule implements OnApplicationBootstrap {
       throw new Error(`The database lacks ${pending.length} migrations: run "npm run migrate" first.`);
     }
     await assertHashKey(this.database, this.personal);
+    await assertBankZone(this.database, this.config.BANK_TIME_ZONE);
     await this.guard.check();
   }
 }

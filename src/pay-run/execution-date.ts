@@ -60,7 +60,7 @@ export function assertSubmitInTime(
   bank: Pick<BankCalendar, 'cutOff' | 'timeZone'>,
 ): void {
   const latest = instantOf(date, bank.cutOff, bank.timeZone);
-  if (submitAt === null || submitAt <= latest) return;
-  const detail = `The run would be submitted after the cut-off of its execution date: name a \`submitAt\` until ${latest.toISOString()}, or a later date.`;
+  if (submitAt === null || submitAt < latest) return;
+  const detail = `The run would not be submitted before the cut-off of its execution date: name a \`submitAt\` before ${latest.toISOString()}, or a later date.`;
   throw new Problem(422, 'SUBMIT_AT_TOO_LATE', detail, { latest: latest.toISOString() });
 }

@@ -68,7 +68,7 @@ export class AmendmentRequest extends createZodDto(
         .string()
         .refine(isIsoDate, 'must be a date that exists, such as 2026-11-27')
         .optional(),
-      submitAt: submitAt.describe('When it is submitted instead, at the latest at the cut-off of its date.'),
+      submitAt: submitAt.describe('When it is submitted instead, before the cut-off of its date.'),
       reason,
     })
     .refine(

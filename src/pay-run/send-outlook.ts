@@ -30,6 +30,7 @@ export type SendSettings = Pick<
   | 'BANK_CUT_OFF'
   | 'BANK_LAG_BOUND_MS'
   | 'BANK_REQUESTS_PER_MINUTE'
+  | 'BANK_TIMEOUT_MS'
   | 'BANK_TIME_ZONE'
 >;
 
@@ -42,7 +43,7 @@ export interface SendOutlook {
   rowsAtBank: number;
 }
 
-/** What sending a run takes from its first request to its last submit: this run only, see `estimateSend`. */
+/** What sending a run takes from its first request to the latest end of its last submit: this run only, see `estimateSend`. */
 export async function expectedSend(
   tx: EmployerTransaction,
   run: PayRun,
@@ -50,17 +51,22 @@ export async function expectedSend(
   rowsAtBank = 0,
 ): Promise<SendEstimate> {
   const { shape, pace } = await sendingOf(tx, run, settings);
-  return estimateSend({ ...shape, rowsAtBank }, pace);
+  return withTimeOut(estimateSend({ ...shape, rowsAtBank }, pace), settings);
 }
 
-/** What the readings before the submits, and these, of a run take that is built: this run only. */
+/** What the readings before the submits, and these to their latest end, of a run take that is built: this run only. */
 export async function expectedSubmits(
   tx: EmployerTransaction,
   run: PayRun,
   settings: SendSettings,
 ): Promise<SendEstimate> {
   const { shape, pace } = await sendingOf(tx, run, settings);
-  return estimateSubmits(shape, pace);
+  return withTimeOut(estimateSubmits(shape, pace), settings);
+}
+
+/** No submit begins so late that it could end after the cut-off, were it to take all of its time-out. */
+function withTimeOut({ requests, ms }: SendEstimate, { BANK_TIMEOUT_MS }: SendSettings): SendEstimate {
+  return { requests, ms: ms + BANK_TIMEOUT_MS };
 }
 
 /**

@@ -6,6 +6,7 @@ import { ClockWatch } from '../database/clock-watch';
 import { Database, EmployerTransaction } from '../database/database';
 import { IsoDate, Period } from '../domain/business-day';
 import { PAY_RUN_BEFORE_GATE, PayRunStatus } from '../domain/pay-run';
+import { sendingCloses } from '../domain/send-window';
 import { showId } from '../http/prefixed-id';
 import { Alarm, clearOthers, monthOfSchedule, raiseNaming } from '../pay-run/attention.store';
 import { PaySchedule, SchedulePeriod } from '../pay-run/pay-schedule.entity';
@@ -36,8 +37,11 @@ const LAPSED = `EXISTS (SELECT FROM attention a WHERE a.employer_id = $1 AND a.k
 const PAID_OTHERWISE = `EXISTS (SELECT FROM pay_run o WHERE o.employer_id = $1 AND o.account_id = s.account_id
   AND o.kind_of_pay = s.kind_of_pay AND o.period = p.period AND o.sequence = 0 AND o.status NOT IN ('CANCELLING', 'CANCELLED'))`;
 
-/** When the bank takes the run `r` no more, whatever time it was planned for. */
-const CUT_OFF = `((r.execution_date + $5::time) AT TIME ZONE $6)`;
+/** When the bank takes the run `r`, or what a month `p` would have as one, no more, whatever time it was planned for. */
+const cutOffOf = (of: 'r' | 'p') => `((${of}.execution_date + $5::time) AT TIME ZONE $6)`;
+
+/** When a month `p` without a run is due. */
+const DUE = `least(${cutOffOf('p')}, p.submit_at)`;
 
 const OF_ONE_RUN =
   'Nothing of this run is submitted. It closes by itself once the run is approved, amended to a later date or cancelled; the bank takes it until the cut-off of its execution date.';
@@ -117,16 +121,19 @@ export class OverduePeriods {
   ): Promise<ReadonlySet<Period>> {
     if (!schedule.active) return new Set();
     const now = this.clock.now();
-    const { cutOff, timeZone } = bankHours(this.config);
+    const hours = bankHours(this.config);
     const bound = periods.flatMap(({ payRunId }) => payRunId ?? []);
     const waiting = await tx.query<{ period: Period }>(
       `SELECT p.period FROM schedule_period p JOIN pay_run r ON r.employer_id = p.employer_id AND r.id = p.pay_run_id
        WHERE p.employer_id = $1 AND p.schedule_id = $8 AND r.id = ANY ($7)
-         AND least(${CUT_OFF}, coalesce(r.submit_at, p.submit_at)) <= $2
+         AND least(${cutOffOf('r')}, coalesce(r.submit_at, p.submit_at)) <= $2
          AND (${UNAPPROVED} OR r.status = 'CANCELLING')`,
-      [tx.employerId, now, WAITING, PAY_RUN_BEFORE_GATE, cutOff, timeZone, bound, schedule.id],
+      [tx.employerId, now, WAITING, PAY_RUN_BEFORE_GATE, hours.cutOff, hours.timeZone, bound, schedule.id],
     );
-    const due = periods.filter(({ payRunId, submitAt }) => payRunId === null && submitAt <= now);
+    const due = periods.filter(
+      ({ payRunId, submitAt, executionDate }) =>
+        payRunId === null && (submitAt <= now || sendingCloses(executionDate, hours) <= now),
+    );
     const unpaid = await tx.query<{ period: Period }>(
       `SELECT p.period FROM unnest($3::text[]) AS p (period)
        JOIN pay_schedule s ON s.employer_id = $1 AND s.id = $2 WHERE NOT ${PAID_OTHERWISE}`,
@@ -138,15 +145,15 @@ export class OverduePeriods {
   private read(tx: EmployerTransaction): Promise<Overdue[]> {
     const { cutOff, timeZone } = bankHours(this.config);
     return tx.query<Overdue>(
-      `SELECT p.period, s.kind_of_pay, s.account_id, p.execution_date::text AS execution_date, p.submit_at, p.submit_at AS due_at,
+      `SELECT p.period, s.kind_of_pay, s.account_id, p.execution_date::text AS execution_date, p.submit_at, ${DUE} AS due_at,
          true AS of_schedule, NULL::uuid AS pay_run_id, 0 AS run_version, NULL AS status, 0 AS row_count, 0 AS total_minor,
          NULL::timestamptz AS taken_back, (SELECT r.id FROM pay_run r WHERE r.employer_id = p.employer_id
            AND r.schedule_id = p.schedule_id AND r.period = p.period AND r.status = 'CANCELLED' ORDER BY r.id DESC LIMIT 1) AS cancelled,
          ${monthOfSchedule('p.schedule_id', 'p.period')} AS subject_id,
-         p.submit_at > s.created_at AND p.submit_at > $2::timestamptz - ${TOLD_WITHIN} AS to_tell
+         ${DUE} > s.created_at AND ${DUE} > $2::timestamptz - ${TOLD_WITHIN} AS to_tell
        FROM schedule_period p
        JOIN pay_schedule s ON s.employer_id = p.employer_id AND s.id = p.schedule_id AND s.active
-       WHERE p.employer_id = $1 AND p.pay_run_id IS NULL AND p.submit_at <= $2 AND NOT ${PAID_OTHERWISE}
+       WHERE p.employer_id = $1 AND p.pay_run_id IS NULL AND ${DUE} <= $2 AND NOT ${PAID_OTHERWISE}
        UNION ALL
        SELECT r.period, r.kind_of_pay, r.account_id, r.execution_date::text, opens.planned, due.at,
          month.submit_at IS NOT NULL, r.id, r.run_version, r.status, r.row_count, r.total_minor,
@@ -161,7 +168,7 @@ export class OverduePeriods {
          WHERE v.employer_id = $1 AND v.pay_run_id = r.id) version
        CROSS JOIN LATERAL (SELECT coalesce(r.submit_at, month.submit_at) AS planned,
          r.execution_date::timestamp AT TIME ZONE $6 AS day,
-         ${CUT_OFF} AS cut_off) opens
+         ${cutOffOf('r')} AS cut_off) opens
        CROSS JOIN LATERAL (SELECT CASE WHEN opens.planned > version.made THEN least(opens.cut_off, opens.planned)
          WHEN opens.day > version.made THEN opens.day
          ELSE least(opens.cut_off, version.made + ${TIME_TO_APPROVE}) END AS at) due

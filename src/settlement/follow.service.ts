@@ -346,8 +346,8 @@ export class FollowService {
 
   /**
    * Open instructions, and what never was submitted from its end on, by the configured delays, what closed once more soon
-   * after; then once a day as long as it is watched, or its balance waits to be compared. What people declare not executed
-   * may be days old, and move yet: while an open CONTRADICTION says so, it is read by these delays too.
+   * after; then once a day as long as it is watched, by its end or its date, or its balance waits to be compared. What people
+   * declare not executed may be days old, and move yet: while an open CONTRADICTION says so, it is read by these delays too.
    */
   private async nextReadMs(tx: EmployerTransaction, followed: Followed, begunMs: number): Promise<WakeIn> {
     const { instruction, planned } = followed;
@@ -359,8 +359,8 @@ export class FollowService {
       ? (instruction.closedAt ?? (await lastMovedAt(tx, instruction)))
       : (instruction.submittedAt ?? instruction.createdAt);
     const ageMs = Math.max(0, now - since.getTime());
-    // The bank may still execute on its date what was given up, or declared not executed, before it.
-    const dueMs = instruction.status === 'CLOSED' ? 0 : Date.parse(await dateOf(tx, planned));
+    // The bank may still execute on its date what was given up, or declared not executed or not paid, before it.
+    const dueMs = Date.parse(await dateOf(tx, planned));
     const watchedFrom = new Date(Math.max(since.getTime(), dueMs));
     const isOver = watched && now - watchedFrom.getTime() > WATCH_DAYS * DAY_MS;
     if (isOver && !(await mayCompareYet(tx, followed, watchedFrom, new Date(now), WATCH_DAYS)))

@@ -35,19 +35,18 @@ import { Halted, mayBeForgotten, PayableRow, payableRows, submitsOff, Work } fro
 /** What people are asked about an instruction that is to be submitted: pointless once it never is. */
 const ASKED_BEFORE_SUBMIT: readonly AttentionKind[] = ['REPLACED_UNSEEN', 'REBUILD_LIMIT'];
 
-const PASSED = 'The cut-off of the execution date passed before this instruction was submitted.';
+const LAST_MOMENT = 'The last moment for a submit before the cut-off of the execution date passed';
+const PASSED = `${LAST_MOMENT} before this instruction was submitted.`;
 const NEVER_SUBMITTED = 'We did not submit this instruction, and it is never submitted any more.';
-const NEVER = 'the cut-off passed: we never submit it';
+const NEVER = 'too late for the cut-off: we never submit it';
 const OF_LATER_VERSION = ' The restored record may lack a later version of it: leave out whom that left out.';
 const PAID_ALREADY = {
-  happened:
-    'The cut-off of the execution date passed. A submit that is not in the record may have paid the rows of this instruction: no successor pays them.',
+  happened: `${LAST_MOMENT}. A submit that is not in the record may have paid the rows of this instruction: no successor pays them.`,
   certain: NEVER_SUBMITTED,
 };
 
 /** Of how an instruction differed that is released. */
-const RELEASED_OTHERWISE =
-  'The cut-off of the execution date passed: we did not submit this instruction, and it is never submitted any more. Its STALE_DATE says what can pay its rows.';
+const RELEASED_OTHERWISE = `${LAST_MOMENT}: we did not submit this instruction, and it is never submitted any more. Its STALE_DATE says what can pay its rows.`;
 
 /** What was read of an instruction past the cut-off, if anything could be. */
 type Seen = ReadBack | { kind: 'unread' };
@@ -65,8 +64,8 @@ export class CutOff {
   ) {}
 
   /**
-   * Whether the cut-off passed while the run was being submitted: nothing of it is sent any more. A submit must end
-   * before it, and its time-out is the most it takes.
+   * Whether it came to be too late for the cut-off while the run was being submitted: nothing of it is sent any more. A
+   * submit must end before it, and its time-out is the most it takes.
    */
   isTooLate({ run, instruction }: Pick<Work, 'run' | 'instruction'>): boolean {
     if (run.status !== 'SUBMITTING' || !INSTRUCTION_UNSENT.includes(instruction.status)) return false;

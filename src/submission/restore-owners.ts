@@ -37,8 +37,8 @@ export class RestoreOwners {
   }
 
   /**
-   * Keeps what may have been submitted and is of no run in any record, with whose account it debits, for employers that
-   * are made later.
+   * Keeps what may have been submitted and is of no run in any record, with whose account it debits and when, for employers
+   * that are made later.
    */
   async keepForgotten(
     restoreId: string,
@@ -49,14 +49,25 @@ export class RestoreOwners {
     const recorded = new Set(ofRuns.map(({ bankInstructionId }) => bankInstructionId));
     const debits = unknown
       .filter((one) => (one.submitted || one.isUnclear) && !recorded.has(one.bankInstructionId))
-      .map(({ bankInstructionId, debtorIban }) => ({ bankInstructionId, hash: this.hashOf(debtorIban) }));
-    for (const bankInstructionId of unidentified) debits.push({ bankInstructionId, hash: undefined });
+      .map(({ bankInstructionId, debtorIban, executionDate }) => ({
+        bankInstructionId,
+        hash: this.hashOf(debtorIban),
+        executionDate,
+      }));
+    for (const bankInstructionId of unidentified)
+      debits.push({ bankInstructionId, hash: undefined, executionDate: undefined });
     await this.database.outsideEmployers(async (tx) => {
       await tx.query(
-        `INSERT INTO forgotten_debit (restore_id, bank_instruction_id, debtor_hash)
-         SELECT $1, d.bank_instruction_id, d.debtor_hash
-         FROM unnest($2::text[], $3::bytea[]) AS d(bank_instruction_id, debtor_hash) ON CONFLICT DO NOTHING`,
-        [restoreId, debits.map((one) => one.bankInstructionId), debits.map(({ hash }) => hash ?? null)],
+        `INSERT INTO forgotten_debit (restore_id, bank_instruction_id, debtor_hash, execution_date)
+         SELECT $1, d.bank_instruction_id, d.debtor_hash, d.execution_date
+         FROM unnest($2::text[], $3::bytea[], $4::date[]) AS d(bank_instruction_id, debtor_hash, execution_date)
+         ON CONFLICT DO NOTHING`,
+        [
+          restoreId,
+          debits.map((one) => one.bankInstructionId),
+          debits.map(({ hash }) => hash ?? null),
+          debits.map(({ executionDate }) => executionDate ?? null),
+        ],
       );
       if (readable)
         await tx.query(

@@ -102,6 +102,12 @@ describe('the configuration', () => {
     });
   });
 
+  it.each(['+02:00', '-05:00', '+0100'])('takes no offset for a time zone: %s', (zone) => {
+    expect(faultsOf({ ...REQUIRED, BANK_TIME_ZONE: zone })).toEqual({
+      BANK_TIME_ZONE: 'must be an IANA time zone such as Europe/Paris',
+    });
+  });
+
   it.each(['31.12.2026', '2026-12-31, 2026-02-30', '2026-12-31;2027-01-04'])(
     'takes no closed days that are no dates: %s',
     (days) => {

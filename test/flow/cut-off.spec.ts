@@ -200,6 +200,44 @@ describe('the cut-off of the execution date', () => {
   });
 });
 
+describe('the cut-off of the execution date where a request may take long', () => {
+  let payroll: Payroll;
+  let date: string;
+  beforeEach(async () => {
+    ({ payroll, date } = await Payroll.startOnPayday({
+      rowsPerInstruction: 2,
+      settings: { BANK_TIMEOUT_MS: '15000' },
+    }));
+  });
+  afterEach(() => payroll.close());
+
+  it('so near that a submit might end after it: nothing is begun of a run that is built, and its approval lapses', async () => {
+    await execute(
+      payroll.database.superuserUrl,
+      `CREATE FUNCTION stop_it() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN NEW.stopped_at = now(); NEW.stopped_reason = 'a look first'; RETURN NEW; END $$;
+       CREATE TRIGGER as_soon_as_built BEFORE UPDATE ON pay_run FOR EACH ROW
+         WHEN (OLD.status = 'BUILDING' AND NEW.status = 'VERIFIED') EXECUTE FUNCTION stop_it()`,
+    );
+    const id = await payroll.paid(payFile(payRows(2)), {
+      executionDate: date,
+      submitAt: `${date}T10:00:00Z`,
+    });
+    await payroll.until(id, ['VERIFIED'], 20_000);
+    payroll.clock.set(new Date(Date.parse(`${date}${CUT_OFF}`) - 12_000));
+    await payroll.letRunsGoOn();
+    await payroll.until(id, ['READY', 'FAILED'], 20_000);
+    const [told, ...others] = await payroll.attention();
+    expect([told?.kind, told?.happened, others]).toEqual([
+      'APPROVAL_LAPSED',
+      'The approval lapsed: the cut-off of the execution date cannot be met. Amend the run and have it approved again.',
+      [],
+    ]);
+    expect((await payroll.run(id)).status).toBe('READY');
+    expect((await payroll.calls()).submit ?? 0).toBe(0);
+  });
+});
+
 describe('the cut-off of the execution date in a run whose instruction is gone at the bank', () => {
   let payroll: Payroll;
   let date: string;

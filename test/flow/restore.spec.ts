@@ -562,7 +562,36 @@ describe('a database restored to a moment from which the record cannot be taken 
       const again = await payroll.upload(payFile(payRows(4)), { period, executionDate, kindOfPay });
       expect(again.data.held.holds).toMatchObject({ RUN_MAY_BE_FORGOTTEN: 1 });
     }
+    const inFiveMonths = monthsAfter(payroll.executionDate().slice(0, 7), 5);
+    const later = await payroll.upload(payFile(payRows(4)), { period: inFiveMonths });
+    expect(later.data.held.holds).not.toHaveProperty('RUN_MAY_BE_FORGOTTEN');
     expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+  });
+
+  it('has it released so, too, where the bank executes it in half a year, and only what is of another month', async () => {
+    await start();
+    await backedUp();
+    const period = monthsAfter(payroll.executionDate().slice(0, 7), 6);
+    const executionDate = nextBankingDay(`${period}-20`);
+    await payroll.until(
+      await payroll.paid(payFile(payRows(4)), { period, executionDate }),
+      ['FOLLOWING'],
+      20_000,
+    );
+    await restored();
+    await answered();
+    expect((await resume()).status).toBe(200);
+    const again = await payroll.upload(payFile(payRows(4)), { period, executionDate });
+    expect(again.data.held.holds).toMatchObject({ RUN_MAY_BE_FORGOTTEN: 1 });
+    const far = await payroll.upload(payFile(payRows(4)), { period: monthsAfter(period, 5), executionDate });
+    expect(far.data.held.holds).not.toHaveProperty('RUN_MAY_BE_FORGOTTEN');
+    await stored('UPDATE forgotten_instruction SET execution_date = NULL');
+    const unknown = await payroll.upload(payFile(payRows(4)), {
+      period: monthsAfter(period, 5),
+      executionDate,
+      kindOfPay: 'BONUS',
+    });
+    expect(unknown.data.held.holds).toMatchObject({ RUN_MAY_BE_FORGOTTEN: 1 });
   });
 
   it('has it released so, too, where it comes before the bank was read', async () => {
@@ -574,13 +603,18 @@ describe('a database restored to a moment from which the record cannot be taken 
     expect(again.data).toMatchObject({ payments: 4, held: { holds: { RUN_MAY_BE_FORGOTTEN: 1 } } });
   });
 
-  it('holds no pay of later months, and none once the bank has shown that nothing was forgotten', async () => {
+  it('holds no pay of later months than any can have been paid for, and none once the bank has shown that nothing was forgotten', async () => {
     await start();
     await backedUp();
+    await payroll.fault({ operation: 'listPaymentTransactions', kind: '500-before', every: 1 });
     await restored();
-    const inFiveMonths = monthsAfter(payroll.executionDate().slice(0, 7), 5);
-    const later = await payroll.upload(payFile(payRows(4)), { period: inFiveMonths });
-    expect(later.data.held.holds).not.toHaveProperty('RUN_MAY_BE_FORGOTTEN');
+    const holdsOf = async (months: number) => {
+      const period = monthsAfter(payroll.executionDate().slice(0, 7), months);
+      return (await payroll.upload(payFile(payRows(4)), { period })).data.held.holds;
+    };
+    expect(await holdsOf(15)).toMatchObject({ RUN_MAY_BE_FORGOTTEN: 1 });
+    expect(await holdsOf(18)).not.toHaveProperty('RUN_MAY_BE_FORGOTTEN');
+    await payroll.clearFaults();
     await answered();
     const other = await payroll.upload(payFile(payRows(4, 100)), { kindOfPay: 'BONUS' });
     expect(other.data.held.holds).toEqual({});

@@ -53,6 +53,16 @@ describe('an employer that is made again after a restore, whose backup forgot it
     expect(await holds()).toEqual({});
   });
 
+  it('has it released so, too, of as late a month as the bank may execute in what it shows without a date', async () => {
+    await restoring.restore();
+    await restoring.answered();
+    await restoring.change('UPDATE forgotten_debit SET execution_date = NULL');
+    await madeWith(BIRCH!);
+    const ahead = (months: number) => ({ period: monthsAfter(payroll.executionDate().slice(0, 7), months) });
+    expect(await holds(ahead(15))).toMatchObject({ RUN_MAY_BE_FORGOTTEN: 1 });
+    expect(await holds(ahead(18))).not.toHaveProperty('RUN_MAY_BE_FORGOTTEN');
+  });
+
   it('has it released so, too, whoever it is, while the bank was not read', async () => {
     await payroll.fault({ operation: 'listPaymentTransactions', kind: '500-before', every: 1 });
     await restoring.restore();

@@ -126,8 +126,8 @@ describe('the time of the submit', () => {
     expect(answer.submitAt).toBe('2026-11-26T09:00:00.000Z');
   });
 
-  it('is not after the cut-off of the execution date', async () => {
-    const problem = await desk.refusal(employer, FILE, { submitAt: '2026-11-27T15:00:01Z' });
+  it('is before the cut-off of the execution date', async () => {
+    const problem = await desk.refusal(employer, FILE, { submitAt: '2026-11-27T15:00:00Z' });
     expect(problem).toMatchObject({
       code: 'SUBMIT_AT_TOO_LATE',
       extra: { latest: '2026-11-27T15:00:00.000Z' },

@@ -1,5 +1,6 @@
 import { formatMinor } from '../../src/domain/money';
 import { showId } from '../../src/http/prefixed-id';
+import { testConfig } from '../http/test-app';
 import { LEAVES_UNANSWERED } from '../support/database';
 import { Company, pathOf, PayOffice, rows } from './pay-office';
 import { RunAtBank } from './run-at-bank';
@@ -80,6 +81,23 @@ describe('approving a pay run', () => {
       .expect(200);
     const terms = { rootHash: body.rootHash, total: body.total };
     await office.as(company, 'approver').post(pathOf(run, '/approvals'), terms).expect(200);
+  });
+
+  it('refuses a run whose last submit, lasting as long as a request may, would end after the cut-off', async () => {
+    const closes = Date.parse('2026-11-27T15:00:00.000Z');
+    const before = async (leftMs: number) => {
+      const run = await office.run(company, rows(100), { submitAt: new Date(closes - leftMs) });
+      const seen = { rootHash: run.rootHash?.toString('hex'), total: '1.00' };
+      const { body } = await office.as(company, 'approver').get(pathOf(run)).expect(200);
+      const { status } = await office.as(company, 'approver').post(pathOf(run, '/approvals'), seen);
+      return { status, seconds: body.estimate.seconds };
+    };
+    const { seconds, status } = await before(3_600_000);
+    const timeOutMs = testConfig().BANK_TIMEOUT_MS;
+    expect(status).toBe(200);
+    expect(seconds).toBeGreaterThan(timeOutMs / 1_000);
+    expect((await before(seconds * 1_000 - timeOutMs + 10_000)).status).toBe(409);
+    expect((await before(seconds * 1_000 + 1_000)).status).toBe(200);
   });
 
   it('refuses a person who prepared any version of the run, whatever roles they hold', async () => {

@@ -150,7 +150,7 @@ describe('changing a pay run', () => {
       const submitAt = '2026-11-24T09:00:00.000Z';
       expect(body).toMatchObject({ status: 'READY', runVersion: 2, approvals: [], submitAt });
       expect(body.rootHash).not.toBe(run.rootHash?.toString('hex'));
-      const late = await amend({ submitAt: '2026-11-27T15:00:01Z' }).expect(422);
+      const late = await amend({ submitAt: '2026-11-27T15:00:00Z' }).expect(422);
       expect(late.body).toMatchObject({ code: 'SUBMIT_AT_TOO_LATE', latest: '2026-11-27T15:00:00.000Z' });
       const both = { executionDate: '2026-11-25', submitAt: '2026-11-25T09:00:00.000Z' };
       expect((await amend(both).expect(200)).body).toMatchObject({ ...both, runVersion: 3 });

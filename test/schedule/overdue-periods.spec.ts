@@ -322,6 +322,30 @@ it('is told of by the cut-off where the time of the run lies behind that', async
   await earlier.dataSource.destroy();
 });
 
+it('is told of by the cut-off where a month without a run was to be submitted after that', async () => {
+  const [cutOff, at] = ['2026-03-23T13:00:00.000Z', '2026-03-23T14:30:00.000Z'];
+  await query(
+    `UPDATE schedule_period SET execution_date = '2026-03-23', submit_at = $1 WHERE period = '2026-03'`,
+    [at],
+  );
+  const earlier = await openReplica(store.url, clock, { ...testConfig(), BANK_CUT_OFF: '14:00' });
+  const lookEarlier = () => earlier.overdue.tick().then(open);
+  const listed = async () => {
+    const months = await periodsOf(one.database, schedule);
+    return [
+      ...(await earlier.database.inEmployer(schedule.employerId, (tx) =>
+        earlier.overdue.among(tx, schedule, months),
+      )),
+    ];
+  };
+  clock.set(new Date(Date.parse(cutOff) - 1).toISOString());
+  expect([await lookEarlier(), await listed()]).toEqual([[], []]);
+  clock.set(cutOff);
+  const missing = [due('2026-03', at, 'there is none', '2026-03-23')];
+  expect([await lookEarlier(), await listed()]).toEqual([missing, ['2026-03']]);
+  await earlier.dataSource.destroy();
+});
+
 describe('a run of no schedule', () => {
   /** Made at ten on the tenth, to be executed on the 25th. */
   const unscheduled = async (submitAt: string | null, executionDate = '2026-03-25') => {

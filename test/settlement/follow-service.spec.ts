@@ -382,16 +382,23 @@ describe('what is open, and of which some payments were seen while others could 
   });
 });
 
+const NEVER_SUBMITTED = 'submitted_at = NULL, closed_at = NULL';
+
 describe.each([
-  ['people declared not executed', 'VOID'],
-  ['was abandoned', 'ABANDONED'],
-  ['was released', 'RELEASED'],
-])('what %s more than the days ago that it is watched', (_what, status) => {
+  ['people declared not executed', 'VOID', NEVER_SUBMITTED],
+  ['was abandoned', 'ABANDONED', NEVER_SUBMITTED],
+  ['was released', 'RELEASED', NEVER_SUBMITTED],
+  [
+    'was submitted, and whose payments people declared not paid',
+    'CLOSED',
+    `submitted_at = now() - interval '40 days', closed_at = now() - interval '31 days', outcome = 'FAILED'`,
+  ],
+])('what %s more than the days ago that it is watched', (_what, status, ended) => {
   const isReadAgain = async (executionDate: string) => {
     await execute(
       office.server.superuserUrl,
       `SET session_replication_role = replica;
-       UPDATE instruction SET status = '${status}', bank_instruction_id = '4711', submitted_at = NULL, closed_at = NULL
+       UPDATE instruction SET status = '${status}', bank_instruction_id = '4711', ${ended}
        WHERE id = '${ours.instruction[1]}';
        UPDATE state_change SET at = now() - interval '31 days';
        UPDATE instruction SET created_at = now() - interval '31 days';
@@ -437,6 +444,7 @@ describe('what ended more than the days ago that it is watched', () => {
        UPDATE instruction SET submitted_at = now() - interval '${sent}', ${other} WHERE bank_instruction_id = '4712';
        UPDATE instruction SET bank_instruction_id = '4711', ${own}
        WHERE id = '${ours.instruction[1]}';
+       UPDATE pay_run_version SET execution_date = current_date - 31;
        UPDATE pay_run SET balance_before_minor = ${balance}, balance_read_at = CASE WHEN ${balance} IS NOT NULL THEN now() END WHERE id = '${ours.run}';
        DELETE FROM lease;
        INSERT INTO lease (subject_id, employer_id, kind, wake_at) VALUES ('${ours.instruction[1]}', '${ours.employer}', 'FOLLOW', now())`,
@@ -470,8 +478,7 @@ describe('what ended more than the days ago that it is watched', () => {
     await execute(
       office.server.superuserUrl,
       `SET session_replication_role = replica;
-       DELETE FROM state_change WHERE subject_id = '${ours.instruction[1]}';
-       UPDATE pay_run SET execution_date = current_date - 31`,
+       DELETE FROM state_change WHERE subject_id = '${ours.instruction[1]}'`,
     );
     expect(await isReadAgain('1', '20 days', `status = 'SUBMITTED'`, declared)).toBe(true);
   });
