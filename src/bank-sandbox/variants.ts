@@ -41,6 +41,8 @@ export interface Variants {
    * else 400; or any, and shows nothing then that has not settled.
    */
   fromDates: 'every' | 'of-a-week' | 'none' | 'of-settlement';
+  /** Whether the list of payment transactions shows all of them, or none that has settled. */
+  generalList: 'all' | 'unsettled';
   /** Whether the payments of one instruction come in pages, or all of them in every answer. */
   instructionList: 'paged' | 'whole';
   /** Whether the records of the list of one instruction are as those of others, or leave out their status. */
@@ -192,6 +194,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   ignorePageParams: false,
   unshownParams: 'read',
   fromDates: 'every',
+  generalList: 'all',
   instructionList: 'paged',
   instructionRecords: 'whole',
   emptyLists: 'envelope',
@@ -284,6 +287,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   ignorePageParams: flag,
   unshownParams: choice('read', 'refused'),
   fromDates: choice('every', 'of-a-week', 'none', 'of-settlement'),
+  generalList: choice('all', 'unsettled'),
   instructionList: choice('paged', 'whole'),
   instructionRecords: choice('whole', 'without-status'),
   emptyLists: choice('envelope', 'without-items', '404', '204'),

@@ -173,8 +173,10 @@ export class BankGateway {
   async *listStatuses(
     filter: BankPaymentFilter,
     isWanted: (marks: PaymentMarks) => boolean,
+    onEnd?: (size: ListSize) => void,
   ): AsyncGenerator<DatedPaymentStatus, void, undefined> {
-    for await (const { payment } of this.listed(filter, isWanted)) if (payment) yield datedStatusOf(payment);
+    for await (const { payment } of this.listed(filter, isWanted, onEnd))
+      if (payment) yield datedStatusOf(payment);
   }
 
   private async *listed(

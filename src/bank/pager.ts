@@ -40,6 +40,8 @@ export interface ListSize {
   readonly rows: number;
   /** Rows of a full page; undefined where one page, no larger than was observed elsewhere, held everything. */
   readonly pageRows?: number;
+  /** Whether a refusal behind a full page was taken for its end: it may be of a list that shows no page so deep. */
+  readonly mayGoOn?: true;
 }
 
 export interface PagerOptions<T> {
@@ -112,6 +114,8 @@ class ListWalk<T> {
   private repeated = false;
   private firstPageFull?: boolean;
   private shortPages = false;
+  private lastPageFull = false;
+  private mayGoOn?: true;
   private answered = false;
   private lastCount = 0;
   private probeErrors: BankError[] = [];
@@ -155,7 +159,7 @@ class ListWalk<T> {
   listSize(): ListSize {
     const { filledPages, largestPage } = this;
     const full = filledPages > 1 || largestPage > OBSERVED_PAGE_SIZE;
-    return { rows: this.seen.size, pageRows: full ? largestPage : undefined };
+    return { rows: this.seen.size, pageRows: full ? largestPage : undefined, mayGoOn: this.mayGoOn };
   }
 
   private query(): PageQuery {
@@ -193,6 +197,7 @@ class ListWalk<T> {
     } else if (this.mayTakeOtherParameters(error)) {
       this.askOtherwise();
     } else if (this.answered && PERHAPS_NO_PAGE.has(error.status) && !this.isMoreCounted()) {
+      if (this.lastPageFull) this.mayGoOn = true;
       this.ended = true;
     } else {
       throw error;
@@ -312,7 +317,8 @@ class ListWalk<T> {
       this.page += 1;
       return;
     }
-    this.firstPageFull ??= [this.size, answer.limit, OBSERVED_PAGE_SIZE].includes(ids.length);
+    this.lastPageFull = [this.size, answer.limit, OBSERVED_PAGE_SIZE].includes(ids.length);
+    this.firstPageFull ??= this.lastPageFull;
     if (this.leavesGap(answer)) throw new ListUnreadable('gap');
     const short = this.isShort(answer, ids.length);
     this.learnSize(answer, ids.length, first);

@@ -11,6 +11,8 @@ export interface PaymentMarks {
   bankTransactionId?: string;
   bankInstructionId?: string;
   messageId?: string;
+  /** When it was made at the bank (`creationDate`), in milliseconds since 1970. */
+  madeMs?: number;
   /** `INWARD` or `OUTWARD`. */
   direction?: string;
   /** The words of its remittance, where what comes back may name what it was; read of what came in only. */
@@ -29,7 +31,8 @@ export interface PaymentMarks {
 /** What the bank writes where a message id is absent (Payment transaction). */
 const NOT_PROVIDED = 'NOTPROVIDED';
 
-const INWARD = 'INWARD';
+/** The direction of what came in (Payment transaction). */
+export const INWARD = 'INWARD';
 
 /** Reads the marks of a record as it came, whatever else is wrong with it. */
 export function marksOf(record: unknown): PaymentMarks {
@@ -44,6 +47,7 @@ export function marksOf(record: unknown): PaymentMarks {
     bankInstructionId: idOf(record, 'customerInstructionId') ?? idOf(identification, 'customerInstructionId'),
     // Ours are in small letters: that a bank writes them in capitals tells nothing apart.
     messageId: messageId === NOT_PROVIDED ? undefined : messageId?.toLowerCase(),
+    madeMs: momentOf(fieldOf(fieldOf(record, 'paymentTransactionDateInformation'), 'creationDate')),
     direction,
     ...(direction === INWARD && {
       creditorIban: partyIbanOf(record, 'creditor'),
@@ -82,6 +86,11 @@ function amountOf(record: unknown): Pick<PaymentMarks, 'amount'> {
   return value === undefined || currency === undefined
     ? {}
     : { amount: { value, currency: currency.toUpperCase() } };
+}
+
+function momentOf(value: unknown): number | undefined {
+  const ms = Date.parse(textOf(value) ?? '');
+  return Number.isNaN(ms) ? undefined : ms;
 }
 
 function fieldOf(value: unknown, name: string): unknown {

@@ -1,16 +1,21 @@
 import { Injectable } from '@nestjs/common';
-import { isHidden, isNotShown, isRequestRefused, isTooLong, unless } from '../bank/errors';
+import { isFaultOfOneRead, isHidden, isNotShown, isRequestRefused, isTooLong, unless } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
+import type { ListSize } from '../bank/pager';
 import type { PaymentMarks } from '../bank/payment-marks';
-import type { BankInstruction, BankPayment } from '../bank/records';
-import { Database } from '../database/database';
+import type { BankInstruction } from '../bank/records';
+import { Database, EmployerTransaction } from '../database/database';
 import { isPastSubmit, mostSubmitted } from '../domain/bank-status';
 import { INSTRUCTION_UNSENT, type InstructionStatus } from '../domain/instruction';
 import { readMessageId } from '../pay-run/message-id';
 import { readReference } from './prepared-calls';
+import { type Group, type Held, joined, RestoreList } from './restore-list';
 
 /** Instructions read one by one after a restore, the youngest: fifty runs of ten thousand payments; more are left to people. */
 const MOST_READS = 1_000;
+
+/** Of so many instructions that settled, the youngest, the list is to show a payment before it is believed to be whole. */
+const MOST_SETTLED = 3;
 
 /** An instruction at the bank that this service made, by its marks, and that the database does not know. */
 export interface Unknown {
@@ -42,7 +47,10 @@ export interface Moved {
 
 /** What the bank's general list shows beside what the database knows. */
 export interface Sweep {
-  /** Whether the bank lets the list be read whole, to its end: from a date on it may leave out what has not settled. */
+  /**
+   * Whether the bank lets the list be read whole, to its end, and shows there what has settled: it may show only what has
+   * not, or begin at a date of its own. From a date on it may leave out what has not settled.
+   */
   readable: boolean;
   unknown: Unknown[];
   /** What the database knows, and the list shows past the submit, or so that it may be. */
@@ -53,25 +61,17 @@ export interface Sweep {
   unread: number;
 }
 
-/**
- * The payments of one instruction, of which one stands for all, past its submit where one is: a list may hold half a million.
- */
-interface Group {
-  bankInstructionId: string | undefined;
-  instructionId: string | undefined;
-  one: Pick<BankPayment, 'ids' | 'status'>;
-  payments: number;
-  /** When the youngest was made, as far as the list shows it. */
-  datedMs: number | undefined;
-  /** A status of one that is past the submit, or that leaves it possible. */
-  moved: string | undefined;
-}
-
 /** An instruction as the database has it. */
 interface Recorded {
   id: string;
   bankInstructionId: string;
   status: InstructionStatus;
+}
+
+/** A payment that has settled by the record, and the instruction that it is of. */
+interface Settled {
+  instructionId: string;
+  bankPaymentId: string;
 }
 
 /** What the database has of groups. */
@@ -93,19 +93,24 @@ export class RestoreSweep {
   ) {}
 
   /**
-   * Everything made since `from`, as far as dates are shown, by all there is: of which date the bank's own bound is nobody
-   * says, so by that the list is read only where it is not to be read whole. What the bank refuses is not known; of any
-   * other answer that shows nothing the same is believed once such answers have lasted. @throws BankClientError that may
-   * pass
+   * Everything made since `from`, as far as dates are shown, by the whole list, and by that from `from` on, since the whole
+   * one may begin at a date of its own, or end early. Of which date the bank's own bound is nobody says, so that it shows
+   * no less only beside the whole list. What the bank refuses is not known; of any other answer that shows nothing the same
+   * is believed once such answers have lasted.
+   * @param employerIds whose record the list is held against @throws BankClientError that may pass
    */
-  async since(from: Date, lasted: boolean): Promise<Sweep> {
-    const sweep: Sweep = { readable: true, unknown: [], moved: [], unidentified: [], unread: 0 };
+  async since(from: Date, lasted: boolean, employerIds: readonly string[]): Promise<Sweep> {
+    const sweep: Sweep = { readable: false, unknown: [], moved: [], unidentified: [], unread: 0 };
     const showsNothing = lasted ? isNotShown : isHidden;
     const isNotWhole: ShowsNothing = (error) =>
       showsNothing(error) || isRequestRefused(error) || isTooLong(error);
-    const whole = await unless(isNotWhole, this.list(from, {}));
-    sweep.readable = whole !== undefined;
-    const groups = whole ?? (await unless(showsNothing, this.list(from, { from: from.toISOString() }))) ?? [];
+    const isNotDated: ShowsNothing = (error) => isNotWhole(error) || (lasted && isFaultOfOneRead(error));
+    const held = await this.heldBy(employerIds);
+    // The whole one last: what is made in between is no reason to take it for less.
+    const dated = await unless(isNotDated, this.list(from, held, { from: from.toISOString() }));
+    const whole = await unless(dated ? isNotWhole : showsNothing, this.list(from, held, {}));
+    const { groups, isLacking } = joined(whole, dated);
+    let isSettledShown = whole?.isSettledShown === true;
     let unknown = 0;
     const record = await this.recordOf(groups);
     for (const group of groups) {
@@ -118,45 +123,40 @@ export class RestoreSweep {
       if (found === undefined) sweep.unidentified.push(group.bankInstructionId ?? group.one.ids[0]);
       else if (found === 'known') sweep.moved.push(...movedOf(group));
       else if (found !== 'foreign') sweep.unknown.push(found);
+      if (found !== undefined && found !== 'foreign' && group.isSettled)
+        isSettledShown ||= held.settled.size === 0;
     }
+    const isEnded = whole?.mayGoOn === false && dated?.mayGoOn !== true;
+    sweep.readable = isEnded && !isLacking && isSettledShown;
     return sweep;
   }
 
-  /** The youngest first, without what is dated before `since` or bears the marks of somebody else. */
-  private async list(since: Date, bounds: { from?: string }): Promise<Group[]> {
-    const groups = new Map<string, Group>();
-    const strangers = new Set<string>();
-    const isWanted = (marks: PaymentMarks): boolean => {
-      const { bankInstructionId, bankPaymentId, direction, messageId } = marks;
-      if (direction === 'INWARD') return false;
-      if (messageId === undefined || readMessageId(messageId) !== undefined) return true;
-      strangers.add(keyOf({ bankInstructionId, bankPaymentId }, undefined));
-      return false;
-    };
-    for await (const payment of this.gateway.listStatuses(bounds, isWanted)) {
-      const instructionId = readMessageId(payment.messageId ?? '')?.instructionId;
-      const key = keyOf(payment, instructionId);
-      const { bankInstructionId, ids, status, datedMs } = payment;
-      const begun = {
-        bankInstructionId,
-        instructionId,
-        one: { ids, status },
-        payments: 0,
-        datedMs,
-        moved: undefined,
-      };
-      const group: Group = groups.get(key) ?? begun;
-      if (datedMs !== undefined) group.datedMs = Math.max(group.datedMs ?? datedMs, datedMs);
-      group.instructionId ??= instructionId;
-      group.payments += 1;
-      if (isPastSubmit(status) && !isPastSubmit(group.one.status)) group.one = { ids, status };
-      group.moved = mostSubmitted([group.moved ?? status, status]);
-      groups.set(key, group);
+  /** One employer after the other, by its own rows: no read is longer for what others have. */
+  private async heldBy(employerIds: readonly string[]): Promise<Held> {
+    const unsent: string[] = [];
+    const settled: Settled[] = [];
+    for (const employerId of employerIds) {
+      await this.database.inEmployer(employerId, async (tx) => {
+        unsent.push(...(await unsentAtBank(tx)));
+        settled.push(...(await youngestSettled(tx)));
+      });
     }
-    return [...groups]
-      .flatMap(([key, group]) => (group.instructionId === undefined && strangers.has(key) ? [] : [group]))
-      .filter(({ datedMs }) => datedMs === undefined || datedMs >= since.getTime())
-      .sort(youngestFirst);
+    // Ids of instructions rise with time.
+    const youngest = settled.sort((one, other) => (one.instructionId > other.instructionId ? -1 : 1));
+    return {
+      unsent: new Set(unsent),
+      settled: new Set(youngest.slice(0, MOST_SETTLED).map(({ bankPaymentId }) => bankPaymentId)),
+    };
+  }
+
+  private async list(since: Date, held: Held, bounds: { from?: string }): Promise<RestoreList> {
+    const list = new RestoreList(since.getTime(), held);
+    const isWanted = (marks: PaymentMarks) => list.isWanted(marks);
+    let mayGoOn = false;
+    const onEnd = (size: ListSize) => (mayGoOn = size.mayGoOn === true);
+    for await (const payment of this.gateway.listStatuses(bounds, isWanted, onEnd)) list.add(payment);
+    list.end(mayGoOn);
+    return list;
   }
 
   private async recordOf(groups: readonly Group[]): Promise<OnRecord> {
@@ -240,6 +240,28 @@ export class RestoreSweep {
   }
 }
 
+/** Those the database has as built, or being built, by the bank's ids and ours. */
+async function unsentAtBank(tx: EmployerTransaction): Promise<string[]> {
+  const rows = await tx.query<{ id: string; bank_instruction_id: string }>(
+    `SELECT id, bank_instruction_id FROM instruction
+     WHERE employer_id = $1 AND status IN ('BUILDING', 'VERIFIED') AND bank_instruction_id IS NOT NULL`,
+    [tx.employerId],
+  );
+  return rows.flatMap((row) => [row.bank_instruction_id, row.id]);
+}
+
+function youngestSettled(tx: EmployerTransaction): Promise<Settled[]> {
+  return tx.query<Settled>(
+    `SELECT i.id AS "instructionId", p.bank_payment_id AS "bankPaymentId"
+     FROM (SELECT id FROM instruction WHERE employer_id = $1 AND status = 'CLOSED' AND outcome <> 'FAILED'
+       ORDER BY id DESC LIMIT $2) i
+     CROSS JOIN LATERAL (SELECT bank_payment_id FROM bank_payment
+       WHERE employer_id = $1 AND instruction_id = i.id AND bank_status = 'SETTLED' AND bank_payment_id IS NOT NULL
+       LIMIT 1) p`,
+    [tx.employerId, MOST_SETTLED],
+  );
+}
+
 /** What stands for the id of an instruction that the bank does not name; no id of the bank's has a space. */
 function namelessId(bankPaymentId: string): string {
   return `payment ${bankPaymentId}`;
@@ -248,24 +270,6 @@ function namelessId(bankPaymentId: string): string {
 /** Whether the bank does not name an instruction, so that nothing can be read of it. */
 export function isNameless(bankInstructionId: string): boolean {
   return bankInstructionId.startsWith(namelessId(''));
-}
-
-/** Of one age those that the bank counted last; nothing says of what is shown without a date that it is old. */
-function youngestFirst(one: Group, other: Group): number {
-  const [made, madeOther] = [one.datedMs ?? Infinity, other.datedMs ?? Infinity];
-  if (made !== madeOther) return made > madeOther ? -1 : 1;
-  const [id, idOther] = [one.one.ids[0], other.one.ids[0]];
-  if (id === idOther) return 0;
-  return idOther.length - id.length || (id > idOther ? -1 : 1);
-}
-
-/** Payments with the same one are of one instruction; ids of different things may be equal. */
-function keyOf(
-  { bankInstructionId, bankPaymentId }: Pick<PaymentMarks, 'bankInstructionId' | 'bankPaymentId'>,
-  instructionId: string | undefined,
-): string {
-  if (bankInstructionId !== undefined) return `instruction ${bankInstructionId}`;
-  return instructionId === undefined ? `payment ${bankPaymentId}` : `ours ${instructionId}`;
 }
 
 /**

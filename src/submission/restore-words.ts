@@ -112,7 +112,7 @@ export function happenedAfter(
       'opened at the bank, not submitted, and deleted there by now, or ended: nobody submits it any more',
     ),
     !sweep.readable &&
-      "The bank does not let its list of payments be read, or not whole and to its end, and from a date on it may show only what has settled since: resuming takes the bank's written word. Where that names submits of runs that are not in the record, first cancel what they paid instead.",
+      "The bank does not let its list of payments be read, or not whole and to its end, or it was not seen to show what has settled before, and from a date on it may show only what has settled since: resuming takes the bank's written word. Where that names submits of runs that are not in the record, first cancel what they paid instead.",
     unclear(sweep),
     unread(hidden),
     DECIDED_SINCE,

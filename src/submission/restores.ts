@@ -2,7 +2,6 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Gauge } from 'prom-client';
 import { append } from '../audit/audit';
 import { isBankError } from '../bank/errors';
-import { Clock } from '../config/clock';
 import { describeError } from '../config/describe-error';
 import { CONFIG, Config } from '../config/env';
 import { shownWithinMs } from '../config/shown-within';
@@ -42,6 +41,8 @@ export class Restores {
   private readonly sight: Gauge<'sees'>;
   /** By the clock that nobody sets, as `performance.now()`. */
   private nextReadMs = 0;
+  /** Since when the bank's list could not be read, each time, by the same clock. */
+  private failingSinceMs?: number;
 
   constructor(
     private readonly database: Database,
@@ -49,7 +50,6 @@ export class Restores {
     private readonly sweep: RestoreSweep,
     private readonly owners: RestoreOwners,
     private readonly check: RestoreCheck,
-    private readonly clock: Clock,
     { registry }: Metrics,
     @Inject(CONFIG) private readonly config: Config,
   ) {
@@ -142,7 +142,7 @@ export class Restores {
         if (!(await this.database.inEmployer(employerId, (tx) => hasPassed(tx, pending.id))))
           employerIds.push(employerId);
       if (employerIds.length === 0) continue;
-      const sweep = await this.sweep.since(await this.sinceOf(pending, employerIds), this.lasted(pending));
+      const sweep = await this.sweepOf(pending, employerIds);
       const owned = await this.owners.of(sweep.unknown);
       const { byEmployer, ownerless } = owned;
       await this.owners.keepForgotten(pending.id, sweep, owned);
@@ -170,9 +170,18 @@ export class Restores {
     );
   }
 
-  /** What the bank answered oddly all the while since the restore was noticed it may answer for ever. */
-  private lasted({ noticedAt }: Pending): boolean {
-    return this.clock.now().getTime() - noticedAt.getTime() >= this.config.SUBMIT_DOUBT_MS;
+  /** What the bank answered oddly all the while since it first did it may answer for ever. @throws BankClientError */
+  private async sweepOf(pending: Pending, employerIds: readonly string[]): Promise<Sweep> {
+    const from = await this.sinceOf(pending, employerIds);
+    const lasted = performance.now() - (this.failingSinceMs ?? Infinity) >= this.config.SUBMIT_DOUBT_MS;
+    try {
+      const sweep = await this.sweep.since(from, lasted, pending.employerIds);
+      this.failingSinceMs = undefined;
+      return sweep;
+    } catch (error) {
+      if (isBankError(error)) this.failingSinceMs ??= performance.now();
+      throw error;
+    }
   }
 
   /** Employers with instructions at the bank that were not taken back into their record. */

@@ -16,6 +16,7 @@ const OTHERWISE: Variants = {
   ignorePageParams: true,
   unshownParams: 'refused',
   fromDates: 'of-a-week',
+  generalList: 'unsettled',
   instructionRecords: 'without-status',
   instructionList: 'whole',
   emptyLists: '204',

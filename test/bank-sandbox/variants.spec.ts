@@ -1,5 +1,6 @@
 import { PATHS } from '../../src/bank/types';
 import type { Variants } from '../../src/bank-sandbox/variants';
+import { eventually } from '../support/eventually';
 import { addition, BIRCH, PAYEE, paymentIdOf, paymentStatusOf, Tester, type Json } from './client';
 
 let bank: Tester;
@@ -98,6 +99,18 @@ it('shows nothing that has not settled where fromDate is of the settlement', asy
   const list = PATHS.paymentTransactions();
   expect((await bank.get(list)).body.items).toHaveLength(1);
   expect((await bank.get(`${list}?fromDate=2020-01-01T00:00:00.000Z`)).body.items).toEqual([]);
+});
+
+it('shows in the general list nothing that has settled, where it does so', async () => {
+  await start({ generalList: 'unsettled' });
+  const { id, added } = await bank.pay([{}]);
+  const statusOf = async () => {
+    const { body } = await bank.get(PATHS.paymentTransaction(String(paymentIdOf(added[0]))));
+    return body.paymentTransactionInternalInformation.status.value as string;
+  };
+  await eventually(async () => (await statusOf()) === 'SETTLED', 5_000);
+  expect((await bank.get(PATHS.paymentTransactions())).body).toMatchObject({ items: [], count: 0 });
+  expect((await bank.get(PATHS.instructionPaymentTransactions(String(id)))).body.items).toHaveLength(1);
 });
 
 it('enforces control totals only where the bank does', async () => {

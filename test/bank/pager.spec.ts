@@ -701,6 +701,23 @@ describe('reading a list', () => {
     expect(ids).toHaveLength(40);
   });
 
+  it.each([
+    ['may go on where the page before was full', { total: 250, cap: 100 }, true],
+    ['has ended where it was not', { total: 90, cap: 100 }, undefined],
+  ] as const)('tells at its end that a list whose next page is refused %s', async (_what, habit, mayGoOn) => {
+    const list = new FakeList({ ...USUAL, ...habit, count: 'page' });
+    const fetch = async (query: PageQuery): Promise<ListPage<Item>> => {
+      if (list.queries.length === 1) throw refusal(400);
+      return list.fetch(query);
+    };
+    const sizes: ListSize[] = [];
+    const options = { fetch, idOf: (one: Item) => one.id, onEnd: (size: ListSize) => sizes.push(size) };
+    const ids: string[] = [];
+    for await (const item of eachItem(options)) ids.push(item.id);
+    expect(ids).toHaveLength(Math.min(habit.total, habit.cap));
+    expect(sizes).toMatchObject([{ mayGoOn }]);
+  });
+
   it('ends quietly at an empty page, whatever the count', async () => {
     const list = new FakeList({ ...USUAL, cap: 20 });
     const fetch = async (query: PageQuery): Promise<ListPage<Item>> => {

@@ -23,6 +23,7 @@ let backup: TestDatabase | undefined;
 const start = async (options: PayrollOptions = {}) => {
   payroll = await Payroll.start({
     rowsPerInstruction: 2,
+    paidBefore: true,
     ...options,
     sandbox: { ...options.sandbox, variants: { ...FRANK, ...options.sandbox?.variants } },
     settings: { BANK_TIMEOUT_MS: '1000', ...options.settings },

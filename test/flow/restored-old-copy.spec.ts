@@ -20,10 +20,10 @@ function listedOnlyFrom(daysAgo: number): void {
   jest.spyOn(BankGateway.prototype, 'listStatuses').mockImplementation(async function* (
     this: BankGateway,
     bounds = {},
-    isWanted,
+    ...wanted
   ) {
     if (Date.parse(bounds.from ?? '') > Date.now() - daysAgo * DAY_MS) return;
-    yield* listStatuses.call(this, bounds, isWanted);
+    yield* listStatuses.call(this, bounds, ...wanted);
   });
 }
 

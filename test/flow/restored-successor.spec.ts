@@ -10,6 +10,7 @@ const reason = 'the bank said so on the telephone';
 
 const start = async (variants: Partial<Variants>) => {
   payroll = await Payroll.start({
+    paidBefore: true,
     sandbox: { variants: { omitFromLists: [], optionalFields: 'sent', ...variants } },
     settings: { BANK_TIMEOUT_MS: '1000', SUBMIT_DOUBT_MS: '400', RECONCILE_MS: '2000' },
   });

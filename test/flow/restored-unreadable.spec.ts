@@ -1,14 +1,19 @@
 import axios from 'axios';
 import { BankUnreachable, ListUnreadable } from '../../src/bank/errors';
 import { BankGateway } from '../../src/bank/gateway';
+import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import type { Variants } from '../../src/bank-sandbox/variants';
 import { nextBankingDay } from '../../src/domain/business-day';
 import { RestoreAdoption } from '../../src/submission/restore-adoption';
+import { eventually } from '../support/eventually';
 import { payFile, payRows } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
 import { Restoring } from '../support/restoring';
 
 const EVIDENCE = 'letter of the bank, 4711';
+const UNSETTLED = ['neverSettles', 'exchangeError'].map(
+  (wanted) => MAGIC_CREDITORS.find(({ effect }) => effect === wanted)!.iban,
+);
 
 let payroll: Payroll;
 let restoring: Restoring;
@@ -252,6 +257,40 @@ describe('a restored database that knows of no instruction yet, at a bank whose 
       expect([await submits(), await timesPaid()]).toEqual([before, [1, 1, 1, 1]]);
     },
   );
+});
+
+describe('a restored database, at a bank that lists only payments that have not settled', () => {
+  it('takes its word, and pays nobody again by the rest of a run of which it shows a part', async () => {
+    await start({ generalList: 'unsettled' });
+    const rows = payRows(4).map((row, n) => ({ ...row, iban: UNSETTLED[n - 2] ?? row.iban }));
+    await lasting('initiate', '500-before');
+    const id = await payroll.paid(payFile(rows));
+    await payroll.until(id, ['BUILDING'], 20_000);
+    await restoring.backUp();
+    await payroll.clearFaults();
+    await payroll.until(id, ['FOLLOWING'], 20_000);
+    await eventually(async () => (await timesPaid()).length === 2, 20_000);
+    const before = await submits();
+    await restoring.restore();
+    expect(await restoring.answered()).toContain('was not seen to show what has settled before');
+    await goOn();
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    expect((await payroll.run(id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
+    expect([await submits(), await timesPaid()]).toEqual([before, [1, 1]]);
+  });
+
+  it('has the file of a run that was forgotten whole released by a person before it pays', async () => {
+    await start({ generalList: 'unsettled' });
+    await restoring.backUp();
+    const file = payFile(payRows(2));
+    await payroll.until(await payroll.paid(file), ['SETTLED'], 20_000);
+    await restoring.restore();
+    await restoring.answered();
+    await goOn();
+    const { data } = await payroll.upload(file);
+    expect(data.held.holds).toMatchObject({ RUN_MAY_BE_FORGOTTEN: 1 });
+    expect(await timesPaid()).toEqual([1, 1]);
+  });
 });
 
 describe('a restored database, at a bank that lists no payments from a date on', () => {

@@ -1,5 +1,6 @@
-import { BankError, ListUnreadable, NotAllowed, NotFound } from '../../src/bank/errors';
+import { BankError, ContractDrift, ListUnreadable, NotAllowed, NotFound } from '../../src/bank/errors';
 import type { BankGateway } from '../../src/bank/gateway';
+import type { ListSize } from '../../src/bank/pager';
 import type { Database } from '../../src/database/database';
 import { messageIdOf } from '../../src/pay-run/message-id';
 import { RestoreSweep } from '../../src/submission/restore-sweep';
@@ -15,6 +16,9 @@ interface Listed {
   ids: readonly string[];
   bankPaymentId: string;
   datedMs?: number;
+  direction?: string;
+  /** Whether it does not follow the interface. */
+  isOdd?: boolean;
 }
 
 const ours = (instructionId: string): Listed => ({
@@ -30,6 +34,10 @@ interface Known {
   status?: string;
   /** Message ids that payments read alone show. */
   alone?: Record<string, string>;
+  /** Ids of payments that have settled by the record. */
+  settled?: readonly string[];
+  /** Whether the end of the list without a date is told by a refusal behind a full page. */
+  mayGoOn?: true;
 }
 
 const RECORDED = 'Z2';
@@ -38,14 +46,21 @@ const RECORDED = 'Z2';
 function sweep(
   all: readonly Listed[] | Error,
   since: readonly Listed[] | Error,
-  { shown = {}, status = 'VERIFIED', alone = {} }: Known = {},
+  { shown = {}, status = 'VERIFIED', alone = {}, settled = [], mayGoOn }: Known = {},
 ) {
   const asked: (string | undefined)[] = [];
-  async function* listStatuses({ from }: { from?: string }, isWanted: (marks: Listed) => boolean) {
+  async function* listStatuses(
+    { from }: { from?: string },
+    isWanted: (marks: Listed & { madeMs?: number }) => boolean,
+    onEnd: (size: ListSize) => void,
+  ) {
     asked.push(from);
     const answer = from === undefined ? all : since;
     if (answer instanceof Error) throw answer;
-    yield* await Promise.resolve(answer.filter(isWanted));
+    const wanted = answer.filter((one) => isWanted({ ...one, madeMs: one.datedMs }));
+    if (wanted.some(({ isOdd }) => isOdd)) throw new ContractDrift(['status']);
+    yield* await Promise.resolve(wanted);
+    onEnd({ rows: answer.length, mayGoOn: from === undefined ? mayGoOn : undefined });
   }
   const gateway = {
     listStatuses,
@@ -56,12 +71,25 @@ function sweep(
     getPayment: ([id]: readonly string[]) =>
       id! in alone ? Promise.resolve({ messageId: alone[id!] }) : Promise.reject(new NotFound(404, raw)),
   } as unknown as BankGateway;
-  const query = (_sql: string, [, instructionIds = []]: string[][]) =>
+  const query = (_sql: string, [bankIds = [], instructionIds = []]: string[][]) =>
     Promise.resolve(
-      instructionIds.includes(KNOWN) ? [{ id: KNOWN, bank_instruction_id: RECORDED, status }] : [],
+      bankIds.includes(RECORDED) || instructionIds.includes(KNOWN)
+        ? [{ id: KNOWN, bank_instruction_id: RECORDED, status }]
+        : [],
     );
-  const database = { asWorker: (work: (tx: unknown) => unknown) => work({ query }) } as unknown as Database;
-  return { asked, found: new RestoreSweep(database, gateway).since(FROM, false) };
+  const unsent = status === 'VERIFIED' ? [{ id: KNOWN, bank_instruction_id: RECORDED }] : [];
+  const ofEmployer = (sql: string) =>
+    Promise.resolve(
+      sql.includes('bank_payment')
+        ? settled.map((bankPaymentId) => ({ instructionId: KNOWN, bankPaymentId }))
+        : unsent,
+    );
+  const database = {
+    asWorker: (work: (tx: unknown) => unknown) => work({ query }),
+    inEmployer: (employerId: string, work: (tx: unknown) => unknown) =>
+      work({ employerId, query: ofEmployer }),
+  } as unknown as Database;
+  return { asked, found: new RestoreSweep(database, gateway).since(FROM, false, ['7']) };
 }
 
 describe('what a bank lists after a restore', () => {
@@ -73,7 +101,7 @@ describe('what a bank lists after a restore', () => {
       unknown: [],
       unidentified: [],
     });
-    expect(asked).toEqual([undefined]);
+    expect(asked).toEqual([FROM.toISOString(), undefined]);
   });
 
   it('is nothing that is dated before: of that the record has what it was', async () => {
@@ -89,7 +117,7 @@ describe('what a bank lists after a restore', () => {
   ])('is told, and not believed to be all, where it is %s', async (_how, failure) => {
     const { asked, found } = sweep(failure, [ours(KNOWN)]);
     expect(await found).toMatchObject({ readable: false, moved: [{ instructionId: KNOWN }] });
-    expect(asked).toEqual([undefined, FROM.toISOString()]);
+    expect(asked).toEqual([FROM.toISOString(), undefined]);
   });
 
   it.each([
@@ -165,6 +193,91 @@ describe('what a bank lists after a restore', () => {
     expect(unknown).toMatchObject([
       { bankInstructionId: 'payment 815', instructionId: KNOWN, submitted: true },
     ]);
+  });
+});
+
+describe('a list of a bank after a restore', () => {
+  const NEW = '018f0000-0000-7000-8000-000000000002';
+  const settled = ours(KNOWN);
+  const another = { ...ours(NEW), status: 'EXCHANGED', ids: ['816'], bankPaymentId: '816' };
+
+  it.each([
+    ['shows none of ours as settled', [another], {}],
+    ['does not show what the record has as settled', [settled, another], { settled: ['815', '700'] }],
+    ['shows that only as on its way', [{ ...settled, status: 'EXCHANGED' }], { settled: ['815'] }],
+    ['may go on behind a refused page', [settled], { mayGoOn: true }],
+  ] as const)('is not believed to be whole where it %s', async (_as, listed, known) => {
+    expect(await sweep(listed, [], known).found).toMatchObject({ readable: false });
+  });
+
+  it.each([
+    ['what the record has as settled', [settled], { settled: ['815'] }],
+    ['that as come back', [{ ...settled, status: 'RETURNED' }], { settled: ['815'] }],
+    ['a payment as settled that is ours, as that shows by itself', [{ ...settled, messageId: undefined }]],
+  ] as const)('is believed to be whole where it shows %s', async (_what, listed, known: Known = {}) => {
+    const alone = { '815': messageIdOf(NEW, 1) };
+    expect(await sweep(listed, [], { alone, ...known }).found).toMatchObject({ readable: true });
+  });
+
+  it('shows from a date on what it hides without: that is found, and the other not believed to be whole', async () => {
+    const { found } = sweep([settled], [another]);
+    expect(await found).toMatchObject({
+      readable: false,
+      unknown: [{ instructionId: NEW, submitted: true }],
+    });
+  });
+
+  it('shows a part of an instruction without a date, and more of it from one on', async () => {
+    const more = { ...another, ids: ['817'], bankPaymentId: '817' };
+    const { found } = sweep([settled, another], [settled, another, more]);
+    expect(await found).toMatchObject({ readable: false, unknown: [{ instructionId: NEW, payments: 2 }] });
+  });
+
+  const inward = { ...another, direction: 'INWARD', status: 'SETTLED' };
+
+  it('shows a transfer within the bank as come in alone: it was submitted', async () => {
+    const { unknown } = await sweep([settled, inward], []).found;
+    expect(unknown).toMatchObject([{ instructionId: NEW, submitted: true, payments: 1 }]);
+  });
+
+  it.each([
+    ['before it', [inward, { ...another, ids: ['817'], bankPaymentId: '817' }]],
+    ['after it', [{ ...another, ids: ['817'], bankPaymentId: '817' }, inward]],
+    [
+      'under no instruction',
+      [
+        { ...another, bankInstructionId: 'Z' },
+        { ...inward, bankPaymentId: '817' },
+      ],
+    ],
+  ])('shows what came in beside what was sent: that is told once (%s)', async (_when, listed) => {
+    const { unknown } = await sweep([settled, ...listed], []).found;
+    expect(unknown).toMatchObject([{ instructionId: NEW, submitted: true, payments: 1 }]);
+  });
+
+  it('shows what came in and names nobody: that is none of ours', async () => {
+    const theirs = [undefined, 'invoice 4711'].map((messageId) => ({ ...inward, messageId }));
+    expect(await sweep([settled, ...theirs], []).found).toMatchObject({ unknown: [], unidentified: [] });
+  });
+
+  const odd = { ...settled, messageId: undefined, bankInstructionId: 'A', bankPaymentId: '9', isOdd: true };
+
+  it('is read though an older record that names nobody cannot be', async () => {
+    const { found } = sweep([{ ...odd, datedMs: +FROM - 1 }, settled], []);
+    expect(await found).toMatchObject({ readable: true, unidentified: [] });
+  });
+
+  it.each([[undefined], [+FROM]])('is not where one that may be as young cannot be (%s)', async (datedMs) => {
+    await expect(sweep([{ ...odd, datedMs }, settled], []).found).rejects.toThrow(ContractDrift);
+  });
+
+  it.each([
+    ['the bank names', { bankInstructionId: RECORDED, messageId: undefined }],
+    ['its message ids name', {}],
+  ])('shows as submitted what was built long before: the record has it, as %s', async (_as, named) => {
+    const { moved, unknown } = await sweep([{ ...settled, ...named, datedMs: +FROM - 1 }], []).found;
+    expect(moved).toMatchObject([{ status: 'SETTLED' }]);
+    expect(unknown).toEqual([]);
   });
 });
 

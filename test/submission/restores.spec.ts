@@ -8,7 +8,6 @@ import { RestoreCheck } from '../../src/submission/restore-check';
 import { RestoreOwners } from '../../src/submission/restore-owners';
 import { RestoreSweep } from '../../src/submission/restore-sweep';
 import { Restores } from '../../src/submission/restores';
-import { SetClock } from '../schedule/schedules';
 
 afterEach(() => jest.restoreAllMocks());
 
@@ -18,7 +17,6 @@ const NOW = '2026-03-10T10:00:00Z';
 function restoresOf(
   database: Record<string, unknown>,
   check: () => Promise<boolean | null>,
-  clock = new SetClock(NOW),
   { sweep = {}, owners = {}, check: ofEmployer = {} }: Record<string, Record<string, unknown>> = {},
 ): Restores {
   return new Restores(
@@ -27,13 +25,12 @@ function restoresOf(
     sweep as unknown as RestoreSweep,
     owners as unknown as RestoreOwners,
     ofEmployer as unknown as RestoreCheck,
-    clock,
     { registry: new Registry() } as unknown as Metrics,
-    {} as Config,
+    { SUBMIT_DOUBT_MS: 120_000 } as Config,
   );
 }
 
-it('tries a bank again that could not be read after a restore, though the clock is set back meanwhile', async () => {
+it('tries a bank again that could not be read after a restore', async () => {
   let reads = 0;
   const since = () => {
     reads += 1;
@@ -45,16 +42,36 @@ it('tries a bank again that could not be read after a restore, though the clock 
     inEmployer: () => Promise.resolve(false),
   };
   const passed = jest.spyOn(performance, 'now').mockReturnValue(1_000_000);
-  const clock = new SetClock(NOW);
-  const restores = restoresOf(fake, () => Promise.resolve(true), clock, { sweep: { since } });
+  const restores = restoresOf(fake, () => Promise.resolve(true), { sweep: { since } });
   await restores.tick();
-  clock.set('2026-03-10T09:00:00Z');
   passed.mockReturnValue(1_004_999);
   await restores.tick();
   expect(reads).toBe(1);
   passed.mockReturnValue(1_005_000);
   await restores.tick();
   expect(reads).toBe(2);
+});
+
+it('believes that a list cannot be read once it could not for two minutes, however long one reading takes', async () => {
+  const pending = { id: '1', dataUntil: new Date(NOW), noticedAt: new Date(0), employerIds: ['7'] };
+  const fake = {
+    outsideEmployers: (work: unknown) => Promise.resolve(work === untoldRestores ? [] : [pending]),
+    inEmployer: () => Promise.resolve(false),
+  };
+  let nowMs = 1_000_000;
+  jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+  const told: boolean[] = [];
+  const since = (_from: Date, lasted: boolean) => {
+    told.push(lasted);
+    nowMs += 180_000;
+    return Promise.reject(new BankUnreachable('a test', true));
+  };
+  const restores = restoresOf(fake, () => Promise.resolve(true), { sweep: { since } });
+  for (let n = 0; n < 3; n += 1) {
+    await restores.tick();
+    nowMs += 5_000;
+  }
+  expect(told).toEqual([false, false, true]);
 });
 
 it('fails with the first error where why it failed cannot be kept either', async () => {
@@ -65,7 +82,7 @@ it('fails with the first error where why it failed cannot be kept either', async
     inEmployer,
   };
   const since = () => Promise.reject(new Error('the first'));
-  const restores = restoresOf(fake, () => Promise.resolve(true), new SetClock(NOW), { sweep: { since } });
+  const restores = restoresOf(fake, () => Promise.resolve(true), { sweep: { since } });
   await expect(restores.tick()).rejects.toThrow('the first');
   expect(inEmployer).toHaveBeenCalledTimes(2);
 });
@@ -80,7 +97,7 @@ it('takes over of one employer what waits for that, though the bank cannot be re
   const nothing = { readable: true, unknown: [], moved: [], unidentified: [], unread: 0 };
   const adoptWaiting = jest.fn().mockResolvedValue(undefined);
   const reconcile = jest.fn().mockRejectedValue(new BankUnreachable('a test', false));
-  const restores = restoresOf(fake, () => Promise.resolve(true), new SetClock(NOW), {
+  const restores = restoresOf(fake, () => Promise.resolve(true), {
     sweep: { since: () => Promise.resolve(nothing) },
     owners: {
       of: () => Promise.resolve({ byEmployer: new Map(), ownerless: [] }),

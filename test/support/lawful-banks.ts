@@ -22,6 +22,7 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   ignorePageParams: [false, true],
   unshownParams: ['read', 'refused'],
   fromDates: ['every', 'of-a-week', 'none'],
+  generalList: ['all'],
   instructionList: ['paged', 'whole'],
   instructionRecords: ['whole'],
   emptyLists: ['envelope', 'without-items', '404', '204'],

@@ -34,6 +34,7 @@ import { CRASH_BUILD } from './crash-build';
 import { execute, select, TestDatabase, testDatabase } from './database';
 import { eventually } from './eventually';
 import { bankOfThisRun, settingsFor } from './lawful-banks';
+import { longAgo, payBefore, type PaidBefore } from './paid-before';
 import { germanIban, payFile, Row } from './pay-rows';
 
 /** A clock that a test moves; the same one can serve several replicas. */
@@ -62,6 +63,8 @@ export interface PayrollOptions {
   replicas?: number;
   /** Whether the bank's webhooks reach the service. */
   hooked?: boolean;
+  /** Whether the bank shows a payment of this service that settled long ago, which nothing else here tells of. */
+  paidBefore?: boolean;
   /** Migrated and empty; a copy of the template unless it is given. */
   database?: TestDatabase;
 }
@@ -112,6 +115,7 @@ export class Payroll {
     readonly settings: Settings,
     readonly employer: string,
     readonly account: string,
+    private readonly before?: PaidBefore,
   ) {
     this.url = services[0]!.url;
   }
@@ -134,8 +138,10 @@ export class Payroll {
     const database = options.database ?? (await testDatabase());
     if (options.database === undefined) begun(database.drop);
     const variants = { ...bankOfThisRun(), ...options.sandbox?.variants };
-    const bank = await startSandbox({ stepMs: 0, ...options.sandbox, variants });
+    const nowMs = options.paidBefore ? longAgo() : undefined;
+    const bank = await startSandbox({ stepMs: 0, nowMs, ...options.sandbox, variants });
     begun(() => bank.close());
+    const before = options.paidBefore ? await payBefore(bank) : undefined;
     const clock = options.clock ?? new MovedClock();
     await leaveTheLastMinutes(clock);
     await skipClosedDays(bank);
@@ -168,6 +174,7 @@ export class Payroll {
       settings,
       seeded.employer,
       seeded.account,
+      before,
     );
     return payroll;
   }
@@ -419,7 +426,11 @@ export class Payroll {
   }
 
   async ledger(): Promise<Ledger> {
-    return (await axios.get(`${this.bank.url}/sandbox/ledger`)).data;
+    const { data: ledger } = await axios.get<Ledger>(`${this.bank.url}/sandbox/ledger`);
+    const { iban, bankInstructionId } = this.before ?? {};
+    const payees = ledger.payees.filter((payee) => payee.iban !== iban);
+    const instructions = ledger.instructions.filter(({ id }) => id !== bankInstructionId);
+    return { ...ledger, payees, instructions };
   }
 
   /** How often the bank paid the account of each row. */
@@ -429,7 +440,11 @@ export class Payroll {
   }
 
   async calls(): Promise<Record<string, number>> {
-    return (await axios.get(`${this.bank.url}/sandbox/calls`)).data;
+    const { data } = await axios.get<Record<string, number>>(`${this.bank.url}/sandbox/calls`);
+    const before = this.before?.calls ?? {};
+    return Object.fromEntries(
+      Object.entries(data).map(([operation, count]) => [operation, count - (before[operation] ?? 0)]),
+    );
   }
 
   async fault(script: Record<string, unknown>): Promise<void> {

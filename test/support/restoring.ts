@@ -19,6 +19,7 @@ export class Restoring {
   ): Promise<Restoring> {
     const payroll = await Payroll.start({
       rowsPerInstruction: 2,
+      paidBefore: true,
       sandbox: { variants: { ...FRANK, ...variants } },
       settings: { BANK_TIMEOUT_MS: '1000', ...settings },
     });

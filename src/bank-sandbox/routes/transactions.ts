@@ -28,8 +28,14 @@ export function transactionRoutes(context: BankRoutes): Route[] {
       method: 'GET',
       path: pathPattern(PATHS.paymentTransactions()),
       scopes: ['customer-instruction_view', 'payment-instruction_view'],
-      handle: ({ query }) =>
-        paymentList(context, bank.instructions.payments, query, { params: 'pages', areShown: true }),
+      handle: ({ query }) => {
+        const { payments } = bank.instructions;
+        const shown =
+          context.variants.generalList === 'all'
+            ? payments
+            : payments.filter(({ history }) => !history.hadBy('SETTLED', asOfMs(context)));
+        return paymentList(context, shown, query, { params: 'pages', areShown: true });
+      },
     },
   ];
 }
