@@ -117,6 +117,8 @@ it('says no more that nothing of a run was submitted, of which a part is taken b
   );
   const [first] = (await payroll.run(id)).instructions;
   await post('CREDIT');
+  // What is deleted is asked about no more: it is built again.
+  await payroll.fault({ operation: 'deleteInstruction', kind: '403', every: 1 });
   await payroll.submitAtBank(first.bankInstructionId);
   await restoring.restore();
   expect(await restoring.answered()).toContain(
