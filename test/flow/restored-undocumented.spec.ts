@@ -329,10 +329,13 @@ describe('a verified run of which the bank shows an instruction, after a restore
     await resumed(id);
     await saidOf(submitted);
     await settled(id);
-    expect([await timesPaid(), await builtOf(id)]).toEqual([
+    // A submit of it might be queued: it is built again.
+    const anew = await builtOf(id);
+    expect([await timesPaid(), anew]).toEqual([
       [1, 1, 1, 1],
-      [submitted, unsubmitted],
+      [submitted, expect.any(String)],
     ]);
+    expect(anew).not.toContain(unsubmitted);
     await soundly(id);
   });
 
