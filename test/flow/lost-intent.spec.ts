@@ -29,7 +29,8 @@ describe('an answer to a call whose intent a failover lost', () => {
   /** A run of two instructions, of which the failover struck while the first such call was under way. */
   async function failedOver(operation: 'initiate' | 'add', lost: string): Promise<string> {
     const sandbox = { variants: SHOWN };
-    payroll = await Payroll.start({ rowsPerInstruction: 2, sandbox, settings: { BANK_TIMEOUT_MS: '20000' } });
+    const settings = { BANK_TIMEOUT_MS: '20000' };
+    payroll = await Payroll.start({ rowsPerInstruction: 2, sandbox, settings, paidBefore: true });
     await payroll.fault({ operation, kind: 'slow-drip', nth: 1, delayMs: 4 });
     const calls = async () => (await payroll.calls())[operation] ?? 0;
     const before = await calls();
