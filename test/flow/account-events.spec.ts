@@ -280,6 +280,29 @@ describe('what an event says', () => {
     expect((await payroll.calls()).getAccount).toBe(reads + 2);
   });
 
+  it('has the account read a few times, however often it comes', async () => {
+    await start({ hooked: false, settings: { BANK_LAG_BOUND_MS: '3000', TICK_MS: '50' } });
+    const reads = async () => (await payroll.calls()).getAccount ?? 0;
+    const often = async (event: string) => {
+      for (const untilMs = Date.now() + SETTLE_MS * 5; Date.now() < untilMs; await pause(50))
+        expect((await signed(event, { accountId: ACCOUNT })).status).toBe(200);
+    };
+    const before = await reads();
+    await often('account.status.blocked');
+    const after = await reads();
+    expect(after).toBeGreaterThan(before);
+    expect(after).toBeLessThanOrEqual(before + 3);
+  });
+
+  it('has no account read where it is about payments', async () => {
+    await start({ hooked: false });
+    const reads = (await payroll.calls()).getAccount;
+    await signed('transaction.new', { accountId: ACCOUNT });
+    expect((await events()).items).toMatchObject([{ event: 'transaction.new' }]);
+    await pause();
+    expect((await payroll.calls()).getAccount).toBe(reads);
+  });
+
   it('asks nobody where the document lists its name without a meaning, and has its account read', async () => {
     await start();
     const reads = (await payroll.calls()).getAccount ?? 0;
