@@ -4,7 +4,7 @@ import type { Outcome } from './outcome';
 import { eachItem, type ListHabits } from './pager';
 import { sameRecord } from './same-record';
 import { account, type Account, accountList } from './schema';
-import type { BankSession } from './session';
+import type { BankSession, Change } from './session';
 import { PATHS } from './types';
 
 /** Products and accounts: the accounts of the distributor's users. */
@@ -14,14 +14,23 @@ export class Accounts {
     private readonly habits: ListHabits,
   ) {}
 
-  /** Opens an account for an onboarded user. Scope `account_creation` (Products and accounts). */
-  create(userId: string, productId: string): Promise<Outcome<Account>> {
+  /**
+   * Opens an account for an onboarded user. Scope `account_creation` (Products and accounts). One to which `mayLeave` says
+   * no, or whose turn or token does not come within `maxQueueMs`, is "not sent".
+   */
+  create(
+    userId: string,
+    productId: string,
+    { mayLeave, maxQueueMs }: Pick<Change, 'mayLeave' | 'maxQueueMs'> = {},
+  ): Promise<Outcome<Account>> {
     const body = `{"productId":${integerJson(productId)}}`;
     return this.session.change({
       method: 'POST',
       path: PATHS.userAccounts(segment(userId)),
       body,
       answer: account,
+      mayLeave,
+      maxQueueMs,
     });
   }
 

@@ -29,6 +29,8 @@ interface WorkerOptions {
   waitsFor?: (error: unknown) => string;
   /** What is woken rests so many times as long as the step before took: events may come faster than they can be answered. */
   rests?: number;
+  /** Each rests so long at least, in ms. */
+  restMs?: number;
   /** Failures that belong to the trade, such as a bank that is down: told as a warning. */
   foreseen?: (error: unknown) => boolean;
   /** Called when the last step under way ended and no more was due: what it woke of another kind may be. */
@@ -139,7 +141,7 @@ export class LeaseWorker {
   }
 
   private async run(claim: Claim): Promise<void> {
-    const { leaseMs, rests = 0 } = this.options;
+    const { leaseMs, rests = 0, restMs: leastMs = 0 } = this.options;
     const begunAt = performance.now();
     const heartbeat = setInterval(() => {
       this.leases.renew(claim, leaseMs).catch((error) => {
@@ -156,7 +158,7 @@ export class LeaseWorker {
     } finally {
       clearInterval(heartbeat);
     }
-    const restMs = Math.min(rests * (performance.now() - begunAt), MOST_REST_MS);
+    const restMs = Math.min(Math.max(rests * (performance.now() - begunAt), leastMs), MOST_REST_MS);
     await this.leases.release(claim, ended.wakeIn, restMs, ended.waitsFor).catch(() => undefined);
   }
 

@@ -264,7 +264,7 @@ interface Wake {
 /**
  * Puts subjects of the transaction's employer on the work list, or wakes them when they are on it, at the end of the
  * transaction. What is followed stays so: who wakes an instruction for the bank's calls may not know yet that it was
- * submitted meanwhile.
+ * submitted meanwhile. An account that was read a moment ago is due once it has rested.
  * @param inMs when they are due; those that are due earlier stay so
  */
 export function wake(
@@ -290,7 +290,9 @@ function writingWakes(wakes: readonly Wake[]): Statement | undefined {
      FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::double precision[]) AS w(id, kind, employer_id, in_ms)
      ORDER BY w.id
      ON CONFLICT (subject_id) DO UPDATE
-       SET wake_at = least(lease.wake_at, excluded.wake_at), woken_at = excluded.woken_at,
+       SET wake_at = least(lease.wake_at, CASE lease.kind
+           WHEN 'ACCOUNT' THEN greatest(excluded.wake_at, lease.rest_until) ELSE excluded.wake_at END),
+         woken_at = excluded.woken_at,
          kind = CASE WHEN lease.kind = 'FOLLOW' THEN lease.kind ELSE excluded.kind END`,
     [
       wakes.map((one) => one.subjectId),

@@ -83,9 +83,13 @@ export class AccountOpening {
       target: PATHS.userAccounts(wanted.bankUserId),
       body: `{"productId":${wanted.productId}}`,
     };
+    // By the time that another is taken for none that is under way, it has left and was answered, or never leaves.
+    const { BANK_TIMEOUT_MS: maxQueueMs } = this.config;
+    const leaving = { mayLeave: this.clock.within(maxQueueMs), maxQueueMs };
+    const { accounts } = this.client;
     const outcome = await this.calls.recorded(
       call,
-      async () => asRefusal(await this.client.accounts.create(wanted.bankUserId, wanted.productId), REFUSALS),
+      async () => asRefusal(await accounts.create(wanted.bankUserId, wanted.productId, leaving), REFUSALS),
       (tx) => this.refuseBesideAnother(tx, call, wanted.lookedAtList),
     );
     if (outcome.kind === 'in-doubt') return { kind: 'in-doubt', why: saidInDoubt(outcome) };

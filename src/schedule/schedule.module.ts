@@ -93,6 +93,8 @@ function ticksOf(
   clock: ClockWatch,
 ): readonly Tick[] {
   return [
+    // No partition can be made of a month of which rows are in the rest already.
+    { name: 'partitions', everyMs: DAY_MS, first: true, run: () => maintenance.ensurePartitions() },
     { name: 'clock', everyMs: CLOCK_CHECK_MS, run: () => clock.check() },
     { name: 'restores', everyMs: TICK_MS, run: () => restores.tick() },
     leasedWork(TICK_MS, leases, [submission, follow, accounts]),
@@ -107,7 +109,6 @@ function ticksOf(
     { name: 'pay periods', everyMs: PERIODS_LOOK_MS, run: () => periods.tick() },
     { name: 'overdue periods', everyMs: OVERDUE_LOOK_MS, run: () => overdue.tick() },
     { name: 'waiting runs', everyMs: WAITING_LOOK_MS, run: () => waiting.tick() },
-    { name: 'partitions', everyMs: DAY_MS, run: () => maintenance.ensurePartitions() },
     { name: 'idempotency keys', everyMs: DAY_MS, run: () => maintenance.forgetIdempotencyKeys() },
     { name: 'refused files', everyMs: DAY_MS, run: () => maintenance.forgetRefusedFiles() },
   ];

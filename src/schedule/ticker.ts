@@ -15,6 +15,8 @@ export interface Tick {
   /** Unique; the name of its interval. */
   readonly name: string;
   readonly everyMs: number;
+  /** Those after it, and requests, rest on it: they begin once its first run has ended. */
+  readonly first?: boolean;
   /** Looks for work once. */
   run(): Promise<unknown>;
   /** Takes no more work and waits for what `run` left under way. May be called more than once. */
@@ -41,11 +43,12 @@ export class Ticker implements OnApplicationBootstrap, BeforeApplicationShutdown
     private readonly shutdown: Shutdown,
   ) {}
 
-  onApplicationBootstrap(): void {
+  async onApplicationBootstrap(): Promise<void> {
     for (const tick of this.ticks) {
       const beat = () => this.beat(tick);
       this.registry.addInterval(tick.name, setInterval(beat, tick.everyMs));
       beat();
+      if (tick.first) await this.running.get(tick.name);
     }
   }
 

@@ -17,11 +17,13 @@ import { reasonsToRead, runsHeldBy, wakeRunsOf } from './account-watch.store';
 const READ_AT_ONCE = 20;
 /** A read that failed is soon tried again: an event may wait for it. */
 const AFTER_FAILURE_MS = 15_000;
+/** Events may come faster than reads tell anything new: within the lag a read may be as old as the one before. */
+const MOST_REST_MS = 15_000;
 
 /**
- * Keeps the status of accounts as the bank gives it: read whenever an event names the account or its holder, and
- * every `ACCOUNT_READ_MS` while a run on it is open. No event is believed. While an account is not OPENED its runs
- * wait; once it is again they go on by themselves.
+ * Keeps the status of accounts as the bank gives it: read whenever an event that may be about it names the account or
+ * its holder, and every `ACCOUNT_READ_MS` while a run on it is open. No event is believed. While an account is not OPENED
+ * its runs wait; once it is again they go on by themselves.
  */
 @Injectable()
 export class AccountWatch {
@@ -39,6 +41,7 @@ export class AccountWatch {
       leaseMs: config.LEASE_MS,
       atOnce: READ_AT_ONCE,
       step: (claim) => this.step(claim),
+      restMs: Math.min(config.BANK_LAG_BOUND_MS, MOST_REST_MS),
     });
   }
 

@@ -15,14 +15,8 @@ import {
   plainName,
   type Received,
 } from './bank-event.store';
-import { concernsOf, Targets, targetsOf } from './webhook-targets';
-
-/** What is read of a delivery: ids only; nothing of it is believed. */
-export interface Delivery {
-  event: string;
-  /** Every id in it that could name something of ours. */
-  references: readonly string[];
-}
+import type { Delivery } from './delivery';
+import { concernsOf, isOfAccount, Targets, targetsOf } from './webhook-targets';
 
 interface Taken extends Delivery {
   body: Buffer;
@@ -106,14 +100,15 @@ export class WebhookInbox {
     }
   }
 
-  /** Keeps for an employer the events that concern it, and has its accounts read that any of them names. */
+  /** Keeps for an employer the events that concern it, and has its accounts read that any of them is about. */
   private async tell(employerId: string, deliveries: readonly Addressed[]): Promise<void> {
-    const mine = deliveries.map((one) => ({ ...one, accountIds: accountsOf(employerId, one) }));
-    const concerning = mine.filter(({ concerned }) => concerned.has(employerId));
+    const concerning = deliveries
+      .filter(({ concerned }) => concerned.has(employerId))
+      .map((one) => ({ ...one, accountIds: accountsOf(employerId, one) }));
+    const toRead = concerning.filter(({ event }) => isOfAccount(event));
     await this.database.inEmployer(employerId, async (tx) => {
       await keepEvents(tx, uncounted(employerId, concerning));
-      const accountIds = new Set(mine.flatMap((one) => one.accountIds));
-      wake(tx, 'ACCOUNT', [...accountIds]);
+      wake(tx, 'ACCOUNT', [...new Set(toRead.flatMap(({ accountIds }) => accountIds))]);
     });
     counted(employerId, concerning);
   }
@@ -169,13 +164,9 @@ function counted(whom: string, bodies: readonly Copies[]): void {
   for (const { copies } of bodies) for (const { countedFor } of copies) countedFor.add(whom);
 }
 
-/** Whom deliveries concern, or whose accounts they name. */
+/** Whom deliveries concern. */
 function employersOf(deliveries: readonly Addressed[]): string[] {
-  const all = deliveries.flatMap(({ targets, concerned }) => [
-    ...targets.accounts.map((one) => one.employerId),
-    ...concerned,
-  ]);
-  return [...new Set(all)].sort();
+  return [...new Set(deliveries.flatMap(({ concerned }) => [...concerned]))].sort();
 }
 
 function accountsOf(employerId: string, { targets }: Addressed): string[] {

@@ -1,6 +1,7 @@
 import { Transaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { validateIban } from '../domain/iban';
+import type { Delivery } from './delivery';
 
 /** Something of an employer: the UUID of an account or an instruction. */
 export interface Target {
@@ -21,17 +22,20 @@ interface Named {
   id: string;
 }
 
+/** Families of events about payments alone. */
+const OF_PAYMENTS: ReadonlySet<string> = new Set(['transaction', 'payment_transaction']);
+
 /**
  * Looks the ids of deliveries up, of all of them at once: accounts by their id, their IBAN or their holder at the bank,
  * instructions by their id or by one of their payments. Reads identifiers of every employer, so it is the worker role's.
  * @returns the deliveries, each with what it names
  */
-export async function targetsOf<D extends { references: readonly string[] }>(
+export async function targetsOf<D extends Delivery>(
   worker: Transaction,
   personal: PersonalData,
   deliveries: readonly D[],
 ): Promise<(D & { targets: Targets })[]> {
-  const references = [...new Set(deliveries.flatMap((one) => one.references))];
+  const references = [...new Set(deliveries.flatMap((one) => [...withOwnId(one)]))];
   const ibans = references.flatMap((reference) => {
     const checked = validateIban(reference);
     return checked.ok ? [{ reference, hash: personal.hash(checked.iban) }] : [];
@@ -54,11 +58,28 @@ export async function targetsOf<D extends { references: readonly string[] }>(
      UNION SELECT bank_instruction_id, employer_id, id FROM instruction WHERE bank_instruction_id = ANY ($1)`,
     [references],
   );
-  return deliveries.map((one) => {
-    const mine = new Set(one.references);
-    const targets = { accounts: namedBy(mine, accounts), instructions: namedBy(mine, instructions) };
-    return { ...one, targets };
+  const named = (ids: ReadonlySet<string>) => ({
+    accounts: namedBy(ids, accounts),
+    instructions: namedBy(ids, instructions),
   });
+  return deliveries.map((one) => ({ ...one, targets: targetsIn(one, named) }));
+}
+
+/**
+ * What a delivery names. Its own id may be the event's, and by chance that of anything: it is taken only where its data names
+ * nothing that the event is about, and then for nobody but whom the data names, if it names anybody.
+ */
+export function targetsIn(delivery: Delivery, named: (ids: ReadonlySet<string>) => Targets): Targets {
+  const inData = named(new Set(delivery.references));
+  if (concernsOf(delivery.event, inData).size > 0) return inData;
+  const employers = new Set([...inData.accounts, ...inData.instructions].map(({ employerId }) => employerId));
+  const fits = ({ employerId }: Target) => employers.size === 0 || employers.has(employerId);
+  const { accounts, instructions } = named(withOwnId(delivery));
+  return { accounts: accounts.filter(fits), instructions: instructions.filter(fits) };
+}
+
+function withOwnId({ ownId, references }: Delivery): ReadonlySet<string> {
+  return new Set(ownId === undefined ? references : [...references, ownId]);
 }
 
 /** Each once, by however many ids it is named. */
@@ -74,13 +95,22 @@ export function concernsOf(event: string, { accounts, instructions }: Targets): 
   return new Set(about.map(({ employerId }) => employerId));
 }
 
+/** Whether an event may be about the accounts that it names, and not about what was paid alone. */
+export function isOfAccount(event: string): boolean {
+  return !OF_PAYMENTS.has(familyOf(event));
+}
+
+function familyOf(event: string): string {
+  const [family = ''] = event.split('.', 1);
+  return family;
+}
+
 function targetsOfFamily(
   event: string,
   accounts: readonly Target[],
   instructions: readonly Target[],
 ): readonly Target[] {
-  const [family = ''] = event.split('.', 1);
-  switch (family) {
+  switch (familyOf(event)) {
     case 'account':
     case 'identity':
       return accounts;

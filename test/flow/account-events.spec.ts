@@ -1,8 +1,10 @@
 import { Logger } from '@nestjs/common';
 import axios from 'axios';
 import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
+import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
 import { PATHS } from '../../src/bank/types';
 import { encodeCursor } from '../../src/http/cursor';
+import { readId } from '../../src/http/prefixed-id';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
@@ -278,6 +280,29 @@ describe('what an event says', () => {
     expect((await payroll.calls()).getAccount).toBe(reads + 2);
   });
 
+  it('has the account read a few times, however often it comes', async () => {
+    await start({ hooked: false, settings: { BANK_LAG_BOUND_MS: '3000', TICK_MS: '50' } });
+    const reads = async () => (await payroll.calls()).getAccount ?? 0;
+    const often = async (event: string) => {
+      for (const untilMs = Date.now() + SETTLE_MS * 5; Date.now() < untilMs; await pause(50))
+        expect((await signed(event, { accountId: ACCOUNT })).status).toBe(200);
+    };
+    const before = await reads();
+    await often('account.status.blocked');
+    const after = await reads();
+    expect(after).toBeGreaterThan(before);
+    expect(after).toBeLessThanOrEqual(before + 3);
+  });
+
+  it('has no account read where it is about payments', async () => {
+    await start({ hooked: false });
+    const reads = (await payroll.calls()).getAccount;
+    await signed('transaction.new', { accountId: ACCOUNT });
+    expect((await events()).items).toMatchObject([{ event: 'transaction.new' }]);
+    await pause();
+    expect((await payroll.calls()).getAccount).toBe(reads);
+  });
+
   it('asks nobody where the document lists its name without a meaning, and has its account read', async () => {
     await start();
     const reads = (await payroll.calls()).getAccount ?? 0;
@@ -410,5 +435,43 @@ describe('what an event says', () => {
     expect((await payroll.as('operator').get(other)).status).toBe(404);
     expect((await payroll.as('finance').get(payroll.path('/bank-events'))).status).toBe(403);
     expect((await payroll.inbox()).length).toBe(5);
+  });
+
+  it('is shown to no other, and has nothing of it read, where its own id is by chance that of a payment of it', async () => {
+    await start({ hooked: false });
+    const { superuserUrl } = payroll.database;
+    await payroll.until(await payroll.paid(payFile(payRows(2))), ['SETTLED']);
+    await payroll.restsForADay();
+    const another = DEFAULT_SEED.users[0]!;
+    const created = await payroll.as('administrator').post('/v1/employers', {
+      name: another.holderName,
+      timeZone: 'Europe/Berlin',
+    });
+    await select(
+      superuserUrl,
+      `INSERT INTO person_role (employer_id, person_id, role)
+       SELECT $1, person_id, role FROM person_role WHERE employer_id = $2`,
+      [readId('emp', created.data.id), readId('emp', payroll.employer)],
+    );
+    const attached = await payroll.as('operator').post(`/v1/employers/${created.data.id}/accounts`, {
+      bankAccountId: another.account!.accountId,
+      debtorName: another.holderName,
+      bankIdentityId: String(another.identityId),
+    });
+    expect(attached.status).toBe(201);
+    const leases = () =>
+      select(superuserUrl, `SELECT subject_id, epoch, woken_at FROM lease WHERE kind = 'FOLLOW'`);
+    const [before, shown] = [await leases(), (await events()).items];
+    const [payment] = (await payroll.ledger()).instructions.flatMap(({ rows }) => rows.map(({ id }) => id));
+    const data = { accountId: another.account!.accountId };
+    const body = JSON.stringify({ id: String(payment), event: 'transaction.vanished', data });
+    expect((await payroll.deliver(body)).status).toBe(200);
+    await pause();
+    const its = await payroll.as('operator').get(`/v1/employers/${created.data.id}/bank-events`);
+    expect(its.data.items).toMatchObject([{ event: 'transaction.vanished' }]);
+    expect((await events()).items).toEqual(shown);
+    expect(await payroll.attention()).toEqual([]);
+    expect(before).toHaveLength(1);
+    expect(await leases()).toEqual(before);
   });
 });

@@ -59,13 +59,13 @@ it('makes periods and partitions when it starts, in two replicas at once, and st
       ),
     );
   await Promise.all(replicas.map((one) => one.init()));
+  expect((await partition())[0]?.made).toBe(true);
   await eventually(async () => (await periodsOf(database!, schedule)).length > 0, 5_000);
   expect((await periodsOf(database!, schedule)).map(({ period }) => period)).toEqual([
     '2026-03',
     '2026-04',
     '2026-05',
   ]);
-  await eventually(async () => (await partition())[0]?.made === true, 5_000);
   await Promise.all(replicas.map((one) => one.close()));
 });
 
@@ -81,6 +81,7 @@ it('looks for work at the bank at the interval of the configuration, and drains 
   await started.init();
   await eventually(() => ticks.every((tick) => tick.mock.calls.length >= 3), 5_000);
   expect(started.get(SchedulerRegistry, { strict: false }).getIntervals()).toEqual([
+    'partitions',
     'clock',
     'restores',
     'leased work',
@@ -90,7 +91,6 @@ it('looks for work at the bank at the interval of the configuration, and drains 
     'pay periods',
     'overdue periods',
     'waiting runs',
-    'partitions',
     'idempotency keys',
     'refused files',
   ]);

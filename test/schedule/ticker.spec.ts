@@ -61,6 +61,33 @@ it('leaves a tick out while the one before still runs, and does not hold up othe
   await app.close();
 });
 
+it('begins the others once the first run of what they rest on has ended', async () => {
+  const ground = held();
+  const work = jest.fn(async () => undefined);
+  const starting = start(
+    { name: 'ground', everyMs: 60 * SECOND, first: true, run: ground.run },
+    { name: 'work', everyMs: SECOND, run: work },
+  );
+  await jest.advanceTimersByTimeAsync(10 * SECOND);
+  expect([ground.run.mock.calls.length, work.mock.calls.length]).toEqual([1, 0]);
+  ground.endAll();
+  const app = await starting;
+  expect(work).toHaveBeenCalledTimes(1);
+  await app.close();
+});
+
+it('begins the others also where the first run of what they rest on fails', async () => {
+  jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+  const work = jest.fn(async () => undefined);
+  const fails = () => Promise.reject(new Error('the database is away'));
+  const app = await start(
+    { name: 'ground', everyMs: 60 * SECOND, first: true, run: fails },
+    { name: 'work', everyMs: SECOND, run: work },
+  );
+  expect(work).toHaveBeenCalledTimes(1);
+  await app.close();
+});
+
 it.each([
   ['rejects', () => Promise.reject(new Error('the database is away'))],
   [

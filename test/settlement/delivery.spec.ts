@@ -4,19 +4,35 @@ const read = (value: unknown) =>
   readDelivery(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)));
 
 describe('a webhook delivery', () => {
-  it('gives its event and every id in its data, numbers as the text they were', () => {
+  it('gives its event, its own id and every id in its data, numbers as the text they were', () => {
     const body =
       '{"id":"evt-1","webhookId":"7","type":"payment_transaction","event":"payment_transaction.settled","data":{"paymentTransactionId":90071992547409931,"more":{"ids":[12,"x"]}}}';
     expect(read(body)).toEqual({
       event: 'payment_transaction.settled',
-      references: ['evt-1', '90071992547409931', '12', 'x'],
+      ownId: 'evt-1',
+      references: ['90071992547409931', '12', 'x'],
     });
   });
 
   it('gives an id that is an integer as it is known, however it is written', () => {
     const body =
       '{"id":7.0,"event":"e","data":{"customerInstructionId":1000001.0,"account":"10.0","more":1e1}}';
-    expect(read(body).references).toEqual(['7', '1000001', '10.0', '10']);
+    expect(read(body)).toMatchObject({ ownId: '7', references: ['1000001', '10.0', '10'] });
+  });
+
+  it.each([
+    '{"accountId":"1","amount":{"value":9502,"currency":"EUR"}}',
+    '{"accountId":"1","amount":245000,"transactionAmount":"2450.00"}',
+    '{"accountId":"1","more":{"currency":"EUR","value":245000}}',
+    '{"accountId":"1","availableBalance":{"minor":9502}}',
+  ])('takes no amount for an id: %s', (data) => {
+    const { references } = read(`{"event":"transaction.new","data":${data}}`);
+    expect(references.filter((one) => one !== 'EUR')).toEqual(['1']);
+  });
+
+  it('takes the id of an account for one, also where it stands as a value', () => {
+    const body = '{"event":"e","data":{"account":{"type":"BBAN","value":1002},"currency":"EUR"}}';
+    expect(read(body).references).toEqual(['BBAN', '1002', 'EUR']);
   });
 
   it.each([['not json'], ['[]'], ['null'], ['{}'], ['{"event":7}'], ['{"event":""}']])(
@@ -38,7 +54,8 @@ describe('a webhook delivery', () => {
       '{"id":"a\\u0000b","event":"e\\u0000\\ud800.\\udc00","data":{"x":"1002\\u0000","y":{"z":["\\udfff","\\ud83d\\ude00"]}}}';
     expect(read(body)).toEqual({
       event: 'e\ufffd\ufffd.\ufffd',
-      references: ['a\ufffdb', '1002\ufffd', '\ufffd', '\u{1f600}'],
+      ownId: 'a\ufffdb',
+      references: ['1002\ufffd', '\ufffd', '\u{1f600}'],
     });
     const cut = JSON.stringify({ event: `${'x'.repeat(99)}\u{1f600}`, data: {} });
     expect(read(cut).event).toBe(`${'x'.repeat(99)}\ufffd`);

@@ -1,4 +1,4 @@
-import { concernsOf } from '../../src/settlement/webhook-targets';
+import { concernsOf, targetsIn } from '../../src/settlement/webhook-targets';
 
 const targets = {
   accounts: [{ employerId: 'of the account', id: 'a' }],
@@ -20,5 +20,34 @@ describe('an id that is an account of one employer and a payment of another', ()
 
   it('shows nothing to anybody where nothing is named', () => {
     expect(concernsOf('transaction.new', { accounts: [], instructions: [] }).size).toBe(0);
+  });
+});
+
+describe('the own id of a delivery, which may be that of the event', () => {
+  const things = {
+    accounts: [
+      { employerId: 'A', id: 'account of A' },
+      { employerId: 'B', id: 'account of B' },
+    ],
+    instructions: [
+      { employerId: 'A', id: 'payment of A' },
+      { employerId: 'B', id: 'payment of B' },
+    ],
+  };
+  const named = (ids: ReadonlySet<string>) => ({
+    accounts: things.accounts.filter(({ id }) => ids.has(id)),
+    instructions: things.instructions.filter(({ id }) => ids.has(id)),
+  });
+  it.each([
+    ['payment_transaction.settled', 'payment of B', ['payment of A'], ['payment of A']],
+    ['payment_transaction.settled', 'payment of B', ['account of A'], ['account of A']],
+    ['payment_transaction.settled', 'payment of A', ['account of A'], ['account of A', 'payment of A']],
+    ['payment_transaction.settled', 'payment of B', ['SETTLED'], ['payment of B']],
+    ['transaction.new', 'payment of B', ['account of A'], ['account of A']],
+    ['account.status.blocked', 'account of B', ['account of A'], ['account of A']],
+    ['unnamed', 'account of B', [], ['account of B']],
+  ])('of %s, %s beside %j in its data, names %j', (event, ownId, references, targets) => {
+    const { accounts, instructions } = targetsIn({ event, ownId, references }, named);
+    expect([...accounts, ...instructions].map(({ id }) => id)).toEqual(targets);
   });
 });
