@@ -54,8 +54,15 @@ const liveAccount = z.object({
 /** What the bank says of an account at this moment; amounts are decimals such as `12345.67`. */
 export type LiveAccount = z.infer<typeof liveAccount>;
 
-/** An account with what the bank says of it now; `atBank` is null while the bank cannot be asked. */
+/**
+ * An account with what the bank says of it now; `atBank` is null while the bank cannot be asked, and once it was detached:
+ * the rest is as it was then.
+ */
 export class AccountDetailBody extends createZodDto(
-  z.object({ ...accountBody.shape, atBank: liveAccount.nullable() }),
+  z.object({
+    ...accountBody.shape,
+    detachedAt: z.iso.datetime().nullable(),
+    atBank: liveAccount.nullable(),
+  }),
 ) {}
-export type AccountDetail = AccountItem & { atBank: LiveAccount | null };
+export type AccountDetail = AccountItem & { detachedAt: string | null; atBank: LiveAccount | null };

@@ -47,7 +47,7 @@ export function showAccount(account: EmployerAccount, personal: PersonalData, co
     probedAt: account.probedAt?.toISOString() ?? null,
     unitConfirmed,
     unitConfirmedAt: account.unitConfirmedAt?.toISOString() ?? null,
-    ready: reasons.length === 0,
+    ready: reasons.length === 0 && account.detachedAt === null,
     notReady: reasons,
   };
 }

@@ -23,7 +23,7 @@ import {
   ProbedItem,
 } from './account-bodies';
 import { AccountProbe } from './account-probe';
-import { attachedAccountsOf, findAccount } from './account.store';
+import { attachedAccountsOf, findAccount, findAccountEver } from './account.store';
 import { accountBody, AccountItem, showAccount } from './account-view';
 import { Attachment, ListedAccount } from './attachment';
 import { Detachment } from './detachment';
@@ -107,8 +107,11 @@ export class AccountController {
     @Param('accountId', new IdParam('acc')) accountId: string,
     @Me() me: SignedIn,
   ): Promise<AccountDetail> {
-    const account = await this.find(employerId, accountId);
-    return { ...this.show(account), atBank: await this.probing.live(account, me.roles.has('finance')) };
+    const account = await this.database.inEmployer(employerId, (tx) => findAccountEver(tx, accountId));
+    const shown = { ...this.show(account), detachedAt: account.detachedAt?.toISOString() ?? null };
+    // It may be another employer's by now.
+    if (account.detachedAt !== null) return { ...shown, atBank: null };
+    return { ...shown, atBank: await this.probing.live(account, me.roles.has('finance')) };
   }
 
   @Post('accounts')

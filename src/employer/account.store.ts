@@ -1,4 +1,3 @@
-import { IsNull } from 'typeorm';
 import { EmployerTransaction, Transaction } from '../database/database';
 import { wake } from '../database/leases';
 import { PAY_RUN_FINALS } from '../domain/pay-run';
@@ -11,8 +10,14 @@ const MAX_ACCOUNTS = 1_000;
 
 /** An account that is attached to the transaction's employer. @throws Problem 404 */
 export async function findAccount(tx: EmployerTransaction, accountId: string): Promise<EmployerAccount> {
-  const key = { employerId: tx.employerId, id: accountId };
-  const account = await tx.manager.findOneBy(EmployerAccount, { ...key, detachedAt: IsNull() });
+  const account = await findAccountEver(tx, accountId);
+  if (account.detachedAt !== null) throw notFound('acc');
+  return account;
+}
+
+/** An account that is, or was, attached to the transaction's employer. @throws Problem 404 */
+export async function findAccountEver(tx: EmployerTransaction, accountId: string): Promise<EmployerAccount> {
+  const account = await tx.manager.findOneBy(EmployerAccount, { employerId: tx.employerId, id: accountId });
   if (account === null) throw notFound('acc');
   return account;
 }
@@ -67,6 +72,18 @@ export function accountsOf(tx: EmployerTransaction): Promise<EmployerAccount[]> 
     order: { id: 'ASC' },
     take: MAX_ACCOUNTS,
   });
+}
+
+/** What the bank calls accounts that the transaction's employer has or had, by their ids. */
+export async function bankAccountIdsOf(
+  tx: EmployerTransaction,
+  accountIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await tx.query<{ id: string; bank_account_id: string }>(
+    'SELECT id, bank_account_id FROM employer_account WHERE employer_id = $1 AND id = ANY ($2)',
+    [tx.employerId, accountIds],
+  );
+  return new Map(rows.map((row) => [row.id, row.bank_account_id]));
 }
 
 /** Those that are attached still. */

@@ -24,7 +24,7 @@ const CHANGES = new WeakMap<EmployerTransaction, StateChange[]>();
 
 /**
  * Appends state changes at the end of the transaction. Their numbers are drawn under a lock held to the commit, so that
- * the order of `seq` is the order of commits and a report "as of" a number repeats exactly.
+ * the order of `seq` is the order of commits: who has read up to a number has missed nothing before it.
  */
 export function appendHistory(tx: EmployerTransaction, changes: readonly StateChange[]): void {
   const gathered = CHANGES.get(tx);

@@ -63,6 +63,8 @@ export interface RunAggregates {
   /** Of what was released at the cut-off before it was whole at the bank: what it was to hold, and what it held. */
   unbuilt: ReadonlyMap<'planned' | 'at the bank', CountAndSum>;
   bank: readonly BankPart[];
+  /** What was planned in instructions that were given up, and that the bank shows past their submit. */
+  givenUpMoved: CountAndSum;
   pairs: readonly Pair[];
   /** Of these, the payments that two people ended by what they decided a status to mean. */
   decided: readonly Pair[];
@@ -85,6 +87,7 @@ type Part =
   | 'plan'
   | 'unbuilt'
   | 'bank'
+  | 'givenUpMoved'
   | 'pair'
   | 'decided'
   | 'superseded'
@@ -202,6 +205,15 @@ const AGGREGATES = `
   LEFT JOIN payment p ON p.employer_id = $1 AND p.pay_run_id = ANY ($2) AND p.id = l.payment_id
   GROUP BY l.pay_run_id, l.status, l.bank_status, l.add_outcome
   UNION ALL
+  SELECT 'givenUpMoved', i.pay_run_id, '', NULL, NULL, sum(p.row_count), sum(p.total_minor)
+  FROM moved_instruction m
+  JOIN instruction i ON i.employer_id = m.employer_id AND i.id = m.instruction_id AND i.pay_run_id = ANY ($2)
+    AND i.status NOT IN ('SUBMITTED', 'CLOSED')
+  JOIN planned_instruction p ON p.employer_id = i.employer_id AND p.id = i.planned_instruction_id
+    AND p.pay_run_id = ANY ($2)
+  WHERE m.employer_id = $1
+  GROUP BY i.pay_run_id
+  UNION ALL
   SELECT 'pair', p.pay_run_id, p.status, l.bank_status, l.status, count(*), sum(p.amount_minor)
   FROM payment p
   LEFT JOIN at_bank l ON l.payment_id = p.id AND l.row_no = p.row_no AND l.add_outcome IN ('ADDED', 'ADOPTED')
@@ -273,6 +285,7 @@ function gather(rows: readonly Row[]): RunAggregates {
       addOutcome: row.k3 as AddOutcome,
       ...sumOf(row),
     })),
+    givenUpMoved: one('givenUpMoved'),
     pairs: of('pair').map(pairOf),
     decided: of('decided').map(pairOf),
     superseded: of('superseded').map((row) => ({

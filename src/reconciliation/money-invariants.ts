@@ -1,6 +1,5 @@
 import { PATHS } from '../bank/types';
 import { words } from '../database/words';
-import { BANK_LADDER } from '../domain/bank-status';
 import { InstructionStatus } from '../domain/instruction';
 import { PAYMENT_ENDED_BY_BANK, PaymentStatus } from '../domain/payment';
 import { inSql, Invariant } from './invariant';
@@ -143,15 +142,11 @@ export const MONEY_INVARIANTS: readonly Invariant[] = [
         'An abandoned, released or void instruction was not submitted, and no payment of it was submitted or settled.',
       scope: 'money moved',
     },
-    `SELECT i.pay_run_id, i.id, 1 + coalesce(moved.n, 0)
+    `SELECT i.pay_run_id, i.id, 1
      FROM ins i
      LEFT JOIN standing s ON s.instruction_id = i.id
-     LEFT JOIN (
-       SELECT instruction_id, count(*) AS n FROM at_bank WHERE bank_rank >= ${BANK_LADDER.SUB_STARTED}
-       GROUP BY instruction_id) AS moved ON moved.instruction_id = i.id
      WHERE i.status IN (${words(DEAD)}) AND (i.submitted_at IS NOT NULL OR i.closed_at IS NOT NULL
-       OR s.id IS NOT NULL AND (i.status <> 'VOID' OR s.outcome = 'EXECUTED')
-       OR moved.n > 0)
+       OR s.id IS NOT NULL AND (i.status <> 'VOID' OR s.outcome = 'EXECUTED'))
      UNION ALL
      SELECT m.pay_run_id, l.id, count(*)
      FROM planned_row m

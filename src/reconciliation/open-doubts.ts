@@ -23,7 +23,8 @@ const RESTORED_IS_OPEN = `EXISTS (SELECT FROM attention
 /**
  * The kinds of such attention that are open, by run: while there is one, sums that agree explain nothing. After a restore
  * nothing is explained until people have answered for it. A difference told of a single payment is one found after the
- * submit; while an instruction is built it is told of the instruction. What a status means is a doubt where it is asked of
+ * submit; while an instruction is built it is told of the instruction. That rows are not seen is a doubt where it is told of
+ * the run: of what had ended. What a status means is a doubt where it is asked of
  * what had ended: what is open no sum counts yet; an answer that cannot be used, where it is one of what was submitted.
  *
  * Four doubts outlast what people decide: that the bank shows of a payment what contradicts its end, or people's word, of
@@ -48,6 +49,7 @@ export async function openDoubts(
        WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND resolved_at IS NULL
          AND (kind = ANY ($3) OR kind = 'ECHO_MISMATCH' AND payment_id IS NOT NULL
            OR kind = 'UNKNOWN_STATUS' AND subject_id <> instruction_id
+           OR kind = 'ROW_UNSEEN' AND subject_id = pay_run_id
            OR kind = 'CONTRACT_DRIFT' AND EXISTS (SELECT FROM instruction i
              WHERE i.employer_id = $1 AND i.id = instruction_id AND i.submitted_at IS NOT NULL))
        UNION ALL

@@ -64,7 +64,7 @@ export class ReconciliationController {
   }
 
   @Get('reconciliation')
-  @ApiOperation({ summary: 'The runs of a month and their sum; cancelled runs are listed, not summed' })
+  @ApiOperation({ summary: 'The runs of a pay period and their sum; cancelled runs are listed, not summed' })
   @ApiOkResponse({
     content: { [TYPES.json]: { schema: { $ref: getSchemaPath(PeriodReportBody) } }, [TYPES.csv]: TEXT },
   })

@@ -17,7 +17,7 @@ export class RowsQuery extends createZodDto(
   z.strictObject({ format: z.enum(['csv', 'ndjson']).optional() }),
 ) {}
 
-/** Which month is reconciled. */
+/** Which pay period is reconciled. */
 export class PeriodQuery extends createZodDto(
   z.strictObject({
     period: z.string().refine(isPeriod, 'must be a month such as 2026-11'),
@@ -43,6 +43,14 @@ const ACKNOWLEDGED =
 const linkedRuns = z.array(counted.extend({ payRunId: z.string(), before: amount }));
 const LINKED =
   '`amount` is what the later payments pay, `before` what those they replace were to pay. What is held, was left out or was cancelled with its run is in neither.';
+const asOf = z.iso
+  .datetime()
+  .describe(
+    'What was recorded by then is in it; what the bank shows later, such as charges, is in a later report.',
+  );
+const difference = amount.describe(
+  'The magnitudes of the differences of all equations, summed: other than 0.00, something does not add up.',
+);
 const differenceCodes = Object.keys(ROW_DIFFERENCES) as [RowDifference, ...RowDifference[]];
 
 /** The two people of a decision. */
@@ -55,9 +63,13 @@ const deciders = {
 };
 
 const runReport = z.object({
+  asOf,
   payRunId: z.string(),
   status: z.enum(PAY_RUN_STATUSES),
   accountId: z.string().describe('The account that it debits; `debited` is on its statements.'),
+  bankAccountId: z
+    .string()
+    .describe('What the bank calls this account, also once it was detached or was attached anew.'),
   period: z.string(),
   kindOfPay: z.string(),
   executionDate: z.iso.date(),
@@ -71,8 +83,10 @@ const runReport = z.object({
     .describe(
       'Doubts of the run that no sum can show, by kinds of attention: what is open, and what outlasts its decision. While there is one, the run is not explained.',
     ),
-  difference: amount,
-  table: table,
+  difference,
+  table: table.describe(
+    '`approved` is `notSent`, `waiting`, `inDoubt`, `inFlight`, `settled`, `notPaid` and `void`, unless the run was cancelled.',
+  ),
   equations: z.array(
     z.object({
       name: z.string(),
@@ -98,7 +112,9 @@ const runReport = z.object({
         ...deciders,
       }),
     )
-    .describe('Payments that ended by what two people decided a status to mean, on the bank’s written word.'),
+    .describe(
+      'Payments that ended by what two people decided a status to mean, on the bank’s written word, and those the bank had ended before, whose end stays.',
+    ),
   acknowledged: z
     .array(
       acknowledged.extend({
@@ -125,13 +141,14 @@ const runReport = z.object({
 export type RunReportDocument = z.infer<typeof runReport>;
 
 const periodReport = z.object({
+  asOf,
   period: z.string(),
   currency: z.literal('EUR'),
   explained: z.boolean(),
   openDoubts: z
     .array(z.string())
     .describe('Doubts that are of none of its runs: after a restore, also of a run that was forgotten.'),
-  difference: amount,
+  difference,
   totals: table,
   replaced: counted.describe(
     'Payments left out of the totals because those made instead of them are counted there, also where these are held or were left out.',
@@ -145,6 +162,7 @@ const periodReport = z.object({
       payRunId: true,
       status: true,
       accountId: true,
+      bankAccountId: true,
       kindOfPay: true,
       executionDate: true,
       parentRunId: true,
@@ -157,10 +175,10 @@ const periodReport = z.object({
     }),
   ),
 });
-/** The reconciliation of a month as JSON. */
+/** The reconciliation of a pay period as JSON. */
 export type PeriodReportDocument = z.infer<typeof periodReport>;
 
 /** A run: where its money is, and what does not add up. */
 export class RunReportBody extends createZodDto(runReport) {}
-/** A month: its runs and their sum. */
+/** A pay period: its runs and their sum. */
 export class PeriodReportBody extends createZodDto(periodReport) {}

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
+import { bankAccountIdsOf } from '../employer/account.store';
 import { Problem } from '../http/problem';
 import { PayRun } from '../pay-run/pay-run.entity';
 import type { AttentionKind } from '../pay-run/attention-words';
@@ -29,6 +30,8 @@ export interface FoundDifference {
 /** A run with its report. It is explained when all sums agree and no doubt is open that sums cannot show. */
 export interface ReportedRun {
   run: PayRun;
+  /** What the bank calls its account. */
+  bankAccountId: string;
   report: Report;
   openDoubts: readonly AttentionKind[];
   explained: boolean;
@@ -36,6 +39,8 @@ export interface ReportedRun {
 
 /** The same, with the rows that differ where the sums do. */
 export interface RunReport extends ReportedRun {
+  /** What was recorded by then is in it. */
+  asOf: Date;
   /** By which payments ended on the word of two people. */
   decisions: Decision[];
   /** What moved besides its rows, as two people acknowledged it. */
@@ -45,11 +50,13 @@ export interface RunReport extends ReportedRun {
 }
 
 /**
- * The runs of a month and their sum. A cancelled run is listed and not part of the sum; of a payment and the one made
+ * The runs of a pay period and their sum. A cancelled run is listed and not part of the sum; of a payment and the one made
  * instead of it the sum has the latter: nobody is counted twice. `replaced` is what was left out of it so.
  */
 export interface PeriodReport {
   period: string;
+  /** What was recorded by then is in it. */
+  asOf: Date;
   runs: ReportedRun[];
   totals: Table;
   replaced: Table;
@@ -77,8 +84,10 @@ export class Reconciliations {
       const report = drawUp(aggregates);
       const found = report.explained ? [] : await this.differences(tx, run, aggregates.uploaded.count);
       const doubts = await openDoubts(tx, [payRunId]);
+      const accounts = await bankAccountIdsOf(tx, [run.accountId]);
       return {
-        ...reported(run, report, doubts(payRunId)),
+        asOf: await beganAt(tx),
+        ...reported(run, report, doubts(payRunId), accounts),
         decisions: await decisionsOf(tx, payRunId),
         acknowledged: await acknowledgedOf(tx, [payRunId]),
         differences: found.slice(0, SHOWN_DIFFERENCES),
@@ -103,14 +112,17 @@ export class Reconciliations {
       const aggregates = await readAggregates(tx, ids);
       const doubts = await openDoubts(tx, ids);
       const ofNoRun = await doubtsOfPeriod(tx, period);
+      const accountIds = runs.map(({ accountId }) => accountId);
+      const accounts = await bankAccountIdsOf(tx, accountIds);
       const reports = runs.flatMap((run) => {
         const sums = aggregates.get(run.id);
-        return sums ? [reported(run, drawUp(sums), doubts(run.id))] : [];
+        return sums ? [reported(run, drawUp(sums), doubts(run.id), accounts)] : [];
       });
       const counting = reports.filter(({ run }) => run.status !== 'CANCELLED');
       const replaced = sumTables(counting.map(({ report }) => report.superseded));
       return {
         period,
+        asOf: await beganAt(tx),
         runs: reports,
         totals: lessTable(sumTables(counting.map(({ report }) => report.table)), replaced),
         replaced,
@@ -141,6 +153,26 @@ export class Reconciliations {
   }
 }
 
-function reported(run: PayRun, report: Report, doubts: readonly AttentionKind[]): ReportedRun {
-  return { run, report, openDoubts: doubts, explained: report.explained && doubts.length === 0 };
+function reported(
+  run: PayRun,
+  report: Report,
+  doubts: readonly AttentionKind[],
+  accounts: ReadonlyMap<string, string>,
+): ReportedRun {
+  const bankAccountId = accounts.get(run.accountId);
+  if (bankAccountId === undefined) throw new Error('the account of a run is missing');
+  return {
+    run,
+    bankAccountId,
+    report,
+    openDoubts: doubts,
+    explained: report.explained && doubts.length === 0,
+  };
+}
+
+/** When the transaction began, of which all that is read in it is. */
+async function beganAt(tx: EmployerTransaction): Promise<Date> {
+  const [row] = await tx.query<{ at: Date }>('SELECT transaction_timestamp() AS at');
+  if (row === undefined) throw new Error('the database does not say when a transaction began');
+  return row.at;
 }

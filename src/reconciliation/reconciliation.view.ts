@@ -18,7 +18,9 @@ interface Counted {
 
 /** The reconciliation of a run as JSON. */
 export function showRunReport({
+  asOf,
   run,
+  bankAccountId,
   report,
   openDoubts,
   explained,
@@ -28,9 +30,11 @@ export function showRunReport({
   moreDifferences,
 }: RunReport): RunReportDocument {
   return {
+    asOf: asOf.toISOString(),
     payRunId: showId('run', run.id),
     status: run.status,
     accountId: showId('acc', run.accountId),
+    bankAccountId,
     period: run.period,
     kindOfPay: run.kindOfPay,
     executionDate: run.executionDate,
@@ -87,7 +91,9 @@ export function showRunReport({
 
 /** The same as CSV: the table, the equations, both sides by status, and linked runs, compared with what they replace. */
 export function csvOfRunReport({
+  asOf,
   run,
+  bankAccountId,
   report,
   decisions,
   acknowledged,
@@ -130,6 +136,8 @@ export function csvOfRunReport({
     ...openDoubts.map((kind) => ['open doubt', kind]),
     ['explained', String(explained)],
     ['account', showId('acc', run.accountId)],
+    ['bank account', bankAccountId],
+    ['as of', asOf.toISOString()],
   ]
     .map((cells: Cell[]) => csvLine([...cells, ...Array<null>(CSV_COLUMNS - cells.length).fill(null)]))
     .join('');
@@ -151,8 +159,9 @@ function equationCells(line: ReportLine): Cell[] {
   ];
 }
 
-/** The reconciliation of a month as JSON. */
+/** The reconciliation of a pay period as JSON. */
 export function showPeriodReport({
+  asOf,
   period,
   runs,
   totals,
@@ -162,6 +171,7 @@ export function showPeriodReport({
   explained,
 }: PeriodReport): PeriodReportDocument {
   return {
+    asOf: asOf.toISOString(),
     period,
     currency: 'EUR',
     explained,
@@ -181,6 +191,7 @@ export function showPeriodReport({
       payRunId: showId('run', run.id),
       status: run.status,
       accountId: showId('acc', run.accountId),
+      bankAccountId: reported.bankAccountId,
       kindOfPay: run.kindOfPay,
       executionDate: run.executionDate,
       parentRunId: parentOf(run),
@@ -196,6 +207,7 @@ export function showPeriodReport({
 
 /** The same as CSV: one line for each run, the totals last, but of what several runs tell that their account lacks. */
 export function csvOfPeriodReport({
+  asOf,
   runs,
   totals,
   replaced,
@@ -224,6 +236,8 @@ export function csvOfPeriodReport({
     ]),
     'open_doubts',
     'account',
+    'bank_account',
+    'as_of',
   ];
   return [
     header,
@@ -241,6 +255,8 @@ export function csvOfPeriodReport({
       ...besideCells(acknowledged.filter(({ payRunId }) => payRunId === run.id)),
       reported.openDoubts.join(' '),
       showId('acc', run.accountId),
+      reported.bankAccountId,
+      asOf.toISOString(),
     ]),
     [
       'total',
@@ -256,6 +272,8 @@ export function csvOfPeriodReport({
       ...besideCells(acknowledged),
       openDoubts.join(' '),
       null,
+      null,
+      asOf.toISOString(),
     ],
   ]
     .map(csvLine)

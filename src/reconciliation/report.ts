@@ -1,4 +1,3 @@
-import { isPastSubmit } from '../domain/bank-status';
 import { InstructionStatus, isInstructionLive } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
 import { PaymentStatus } from '../domain/payment';
@@ -24,6 +23,8 @@ export const TABLE_LINES = [
   'excluded',
   'approved',
   'notSent',
+  'waiting',
+  'inDoubt',
   'atBank',
   'settled',
   'returned',
@@ -44,13 +45,16 @@ export const TABLE_MEANING: Readonly<Record<TableLine, string>> = {
   approved:
     'The rows of the run: those its approval covers, or that wait for one; of a cancelled run all it had.',
   notSent: 'Payments that wait for an approval, or to be put into an instruction.',
+  waiting: 'In an instruction that is being built, or is built and waits for its submit.',
+  inDoubt:
+    'In an instruction whose submit has no answer, was refused or is unknown: the bank may execute it. People, or the bank, say what became of it.',
   atBank:
-    'Payments that the bank has, submitted or not, but for those of abandoned or cancelled instructions.',
+    'Payments that the bank has, submitted or not, but for those of abandoned or cancelled instructions; they stand in other lines too.',
   settled: 'Paid, as the bank shows or says in writing; what came back since is among them.',
   returned: 'The part of settled that came back.',
   notPaid: 'Submitted and ended unpaid: failed, rejected or cancelled at the bank.',
   inFlight: 'Submitted, without an end so far.',
-  void: 'Not executed, released at the cut-off or declared unpaid: a successor or a supplement can pay them.',
+  void: 'Not executed, released at the cut-off or declared unpaid: a successor or a supplement can pay them, unless their instruction was found to have moved.',
   charges: 'What the bank charged for payments, paid or not, and for how many of them.',
   debited:
     'What left the account: settled and charges, and in a month `paidAgain`. What came back is not taken off.',
@@ -77,19 +81,10 @@ export interface Report {
 }
 
 const SUBMITTED: readonly InstructionStatus[] = ['SUBMITTED', 'CLOSED'];
-const WAITING: readonly InstructionStatus[] = [
-  'BUILDING',
-  'VERIFIED',
-  'SUBMIT_INTENT',
-  'SUBMIT_REFUSED',
-  'SUBMIT_UNKNOWN',
-];
+const WAITING: readonly InstructionStatus[] = ['BUILDING', 'VERIFIED'];
+const IN_DOUBT: readonly InstructionStatus[] = ['SUBMIT_INTENT', 'SUBMIT_REFUSED', 'SUBMIT_UNKNOWN'];
 const DROPPED: readonly InstructionStatus[] = ['VOID', 'RELEASED'];
-const BUILT: readonly InstructionStatus[] = [
-  ...WAITING.filter((status) => status !== 'BUILDING'),
-  ...SUBMITTED,
-  ...DROPPED,
-];
+const BUILT: readonly InstructionStatus[] = ['VERIFIED', ...IN_DOUBT, ...SUBMITTED, ...DROPPED];
 
 /** Draws up the report of a run from its aggregates. */
 export function drawUp(run: RunAggregates): Report {
@@ -171,7 +166,6 @@ function furtherLines(
   const ours = (...statuses: PaymentStatus[]) => add(statuses.map((status) => run.payments.get(status)));
   const atBank = (statuses: readonly InstructionStatus[]) =>
     add(bank.filter(({ instruction }) => statuses.includes(instruction)));
-  const abandoned = bank.filter((part) => !isLive(part) && isPastSubmit(part.bankStatus));
   return [
     line(
       'PLAN',
@@ -185,7 +179,12 @@ function furtherLines(
       less(planned(run, BUILT), run.unbuilt.get('planned') ?? NOTHING),
       less(atBank(BUILT), run.unbuilt.get('at the bank') ?? NOTHING),
     ),
-    line('AT_BANK', 'What we call at the bank waits there.', ours('AT_BANK'), planned(run, WAITING)),
+    line(
+      'AT_BANK',
+      'What we call at the bank waits there, or its submit is in doubt.',
+      ours('AT_BANK'),
+      planned(run, [...WAITING, ...IN_DOUBT]),
+    ),
     line(
       'VOID',
       'What we call void was never submitted, or declared not executed by two people.',
@@ -198,7 +197,7 @@ function furtherLines(
       withCharges(ours('SETTLED'), run),
       withCharges(add([...bank.filter(isSettled), ...byWord]), run),
     ),
-    line('ABANDONED', 'Nothing of an abandoned instruction has moved.', NOTHING, add(abandoned)),
+    line('ABANDONED', 'No instruction that was given up has moved.', NOTHING, run.givenUpMoved),
   ];
 }
 
@@ -214,6 +213,8 @@ function tableOf(run: RunAggregates, bank: readonly BankPart[], lines: readonly 
     excluded: expected('EXCLUDED'),
     approved: rowsOfRun(run),
     notSent: add([run.payments.get('READY'), run.payments.get('APPROVED')]),
+    waiting: planned(run, WAITING),
+    inDoubt: planned(run, IN_DOUBT),
     atBank: add(bank.filter(isLive)),
     settled: actual('SETTLED'),
     returned: run.returned,

@@ -32,7 +32,6 @@ it('takes an account from its employer for good, and says who did it and why', a
   expect([status, body]).toEqual([200, { id: accountId, detachedAt: expect.any(String) }]);
   expect(await listed()).toEqual([]);
   for (const [method, path] of [
-    ['GET', ''],
     ['POST', '/probe'],
     ['DELETE', ''],
     ['POST', '/detachment'],
@@ -41,6 +40,10 @@ it('takes an account from its employer for good, and says who did it and why', a
       status: 404,
       body: { code: 'ACCOUNT_NOT_FOUND' },
     });
+  expect(await alder.as('finance', 'GET', `/accounts/${accountId}`)).toMatchObject({
+    status: 200,
+    body: { ...body, bankAccountId: '1001', debtorName: expect.any(String), ready: false, atBank: null },
+  });
   expect((await alder.audited()).at(-1)).toMatchObject({
     action: 'account.detached',
     person_id: alder.people.operator.personId,

@@ -394,8 +394,11 @@ describe('an instruction that somebody else submits before it is verified', () =
     const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
     expect(report.data).toMatchObject({
       openDoubts: ['INVARIANT_BREACH'],
+      difference: report.data.table.approved.amount,
       acknowledged: [{ kind: 'INVARIANT_BREACH', payments: 2, amount: report.data.table.approved.amount }],
     });
+    const moved = report.data.equations.find(({ name }: { name: string }) => name === 'ABANDONED');
+    expect(moved).toMatchObject({ expected: { payments: 0 }, actual: { payments: 2 } });
     await soundly();
   });
 });

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { Company, PayOffice } from '../pay-run/pay-office';
 import { Reconciliations, RunReport } from '../../src/reconciliation/reconciliation';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
-import { mixedRun, mixes } from './mixed-run';
+import { add } from '../../src/domain/reconciliation';
+import { mixedRun, mixes, STAGES } from './mixed-run';
 
 /** The n-th of some rows of the run ($1), counted round. */
 const pick = (table: string, where = 'true') =>
@@ -35,9 +36,9 @@ const TAMPERINGS: Record<string, string> = {
   'a bank payment said to be settled, or not': `UPDATE bank_payment
     SET bank_status = CASE WHEN bank_status IN ('SETTLED', 'RETURNED') THEN 'FAILED' ELSE 'SETTLED' END
     WHERE ctid = ${bankRow}`,
-  'an abandoned payment that moved': `UPDATE bank_payment SET bank_status = 'EXCHANGED'
-    WHERE $2 = $2 AND ctid = (SELECT b.ctid FROM bank_payment b JOIN instruction i ON i.id = b.instruction_id
-      WHERE i.pay_run_id = $1 AND i.status = 'ABANDONED' LIMIT 1)`,
+  'an abandoned instruction that moved': `INSERT INTO moved_instruction (employer_id, instruction_id, bank_status)
+    SELECT employer_id, id, 'EXECUTED' FROM instruction
+    WHERE $2 = $2 AND pay_run_id = $1 AND status = 'ABANDONED' LIMIT 1`,
   'history of a held row removed': `DELETE FROM state_change WHERE pay_run_id = $1 AND $2 = $2 AND to_status = 'HELD'`,
 };
 
@@ -67,19 +68,14 @@ describe('conservation of a run, count and cents', () => {
 
   it('accounts for every cent of the file: in the run, held or excluded, and each of those of the run once', async () => {
     await fc.assert(
-      fc.asyncProperty(mixes(['SUBMITTING', 'FOLLOWING']), async (mix) => {
+      fc.asyncProperty(mixes(STAGES.filter((stage) => stage !== 'CANCELLED')), async (mix) => {
         const { report } = await reconcile(await mixedRun(office, company, mix));
         const { uploaded, approved, held, excluded, ...places } = report.table;
         const file = mix.rows.reduce((sum, { cents }) => sum + BigInt(cents), 0n);
         expect(uploaded.amountMinor).toBe(file);
         expect(approved.amountMinor + held.amountMinor + excluded.amountMinor).toBe(file);
-        const { settled, notPaid, inFlight, void: voided } = places;
-        const waiting = report.byPaymentStatus.get('AT_BANK')?.amountMinor ?? 0n;
-        const ends = [settled, notPaid, inFlight, voided].reduce(
-          (sum, { amountMinor }) => sum + amountMinor,
-          waiting,
-        );
-        expect(ends).toBe(approved.amountMinor);
+        const { notSent, waiting, inDoubt, inFlight, settled, notPaid, void: voided } = places;
+        expect(add([notSent, waiting, inDoubt, inFlight, settled, notPaid, voided])).toEqual(approved);
       }),
       { numRuns: 20 },
     );

@@ -7,7 +7,7 @@ import { Company, PayOffice } from '../pay-run/pay-office';
 import { Fate, FATES, RunAtBank } from '../pay-run/run-at-bank';
 
 /** How far a run gets. */
-const STAGES = [
+export const STAGES = [
   'READY',
   'AMENDED',
   'APPROVED',

@@ -63,6 +63,24 @@ it('an answer that cannot be used is a doubt of what was submitted, until it is 
   expect(await doubts()).toEqual([]);
 });
 
+it('that nobody sees what becomes of ended instructions of a run is one while it is open, and not of one being built', async () => {
+  const asked = async (subjectId: string) => {
+    const doubts = await office.database.inEmployer(ours.employer, async (tx) => {
+      await raise(tx, { kind: 'ROW_UNSEEN', subjectId, payRunId: ours.run, happened: 'something' });
+      return openDoubts(tx, [ours.run]);
+    });
+    return doubts(ours.run).filter((kind) => kind === 'ROW_UNSEEN');
+  };
+  expect(await asked(newId())).toEqual([]);
+  expect(await asked(ours.run)).toEqual(['ROW_UNSEEN']);
+  await execute(
+    office.server.superuserUrl,
+    `UPDATE attention SET resolved_at = now(), resolution = 'seen' WHERE kind = 'ROW_UNSEEN'`,
+  );
+  const left = await office.database.inEmployer(ours.employer, (tx) => openDoubts(tx, [ours.run]));
+  expect(left(ours.run)).not.toContain('ROW_UNSEEN');
+});
+
 it('what says that the bank did something else than any sum shows is a doubt while it is open', async () => {
   const kinds = Object.keys(ATTENTION_WORDS) as AttentionKind[];
   const doubts = await office.database.inEmployer(ours.employer, async (tx) => {

@@ -108,6 +108,34 @@ describe('the report of a run', () => {
     for (const { difference } of body.equations) expect(difference).toEqual({ payments: 0, amount: '0.00' });
   });
 
+  it('shows what waits for its submit, and what is in doubt, in lines of their own, in the month too', async () => {
+    const own = await office.company({ rowsPerInstruction: 2 });
+    const fates: Fate[] = ['SETTLED', 'SETTLED', 'SETTLED', 'SETTLED', 'SETTLED', 'SETTLED'];
+    const stage = 'SUBMITTING';
+    const run = await mixedRun(office, own, mixOf(fates, { stage, submits: ['SUBMITTED', 'UNKNOWN'] }));
+    const lines = {
+      approved: { payments: 6, amount: '600.15' },
+      notSent: { payments: 0, amount: '0.00' },
+      waiting: { payments: 2, amount: '200.09' },
+      inDoubt: { payments: 2, amount: '200.05' },
+      settled: { payments: 2, amount: '200.01' },
+      inFlight: { payments: 0, amount: '0.00' },
+    };
+    const get = (path: string) => office.as(own, 'finance').get(path).expect(200);
+    expect((await get(pathOf(run, '/reconciliation'))).body).toMatchObject({ table: lines });
+    expect((await get('/reconciliation?period=2026-11')).body).toMatchObject({ totals: lines });
+    const ofRun = parse((await get(pathOf(run, '/reconciliation?format=csv'))).text);
+    expect(ofRun).toContainEqual(['table', 'waiting', '2', '200.09', '', '', '', '']);
+    expect(ofRun).toContainEqual(['table', 'inDoubt', '2', '200.05', '', '', '', '']);
+    const month = parse((await get('/reconciliation?period=2026-11&format=csv')).text, { columns: true });
+    expect(month.at(-1)).toMatchObject({
+      run: 'total',
+      waiting_amount: '200.09',
+      inDoubt_payments: '2',
+      inDoubt_amount: '200.05',
+    });
+  });
+
   it('lists what moved besides its rows, as two people acknowledged it last', async () => {
     const run = await mixedRun(office, company, mixOf(['SETTLED', 'SETTLED']));
     const fee = {
@@ -266,12 +294,37 @@ describe('the report of a run', () => {
     expect(body.differences.at(-1).row).toBe(200);
   });
 
+  it('says when it is of, in JSON and CSV, since what the bank shows later changes it', async () => {
+    const run = await mixedRun(office, company, mixOf(['SETTLED', 'SETTLED']));
+    const now = async () => {
+      const [row] = await office.query<{ now: Date }>(company, 'SELECT clock_timestamp() AS now');
+      return row!.now.getTime();
+    };
+    const before = await now();
+    const first = (await report(run).expect(200)).body;
+    const between = await now();
+    await comesBack(run, 1);
+    const second = (await report(run).expect(200)).body;
+    expect([first, second].map(({ table }) => table.returned.payments)).toEqual([0, 1]);
+    const [one, other] = [first, second].map(({ asOf }) => Date.parse(asOf));
+    expect([before <= one!, one! <= between, between <= other!]).toEqual([true, true, true]);
+    const ofRun = parse((await report(run, '?format=csv').expect(200)).text);
+    expect(Date.parse(ofRun.find(([part]) => part === 'as of')?.[1] ?? '')).toBeGreaterThanOrEqual(other!);
+    const period = (query = '') =>
+      office.as(company, 'finance').get(`/reconciliation?period=2026-11${query}`).expect(200);
+    const month = (await period()).body;
+    expect(Date.parse(month.asOf)).toBeGreaterThanOrEqual(other!);
+    const lines: Record<string, string>[] = parse((await period('&format=csv')).text, { columns: true });
+    for (const line of lines) expect(Date.parse(line['as_of']!)).toBeGreaterThanOrEqual(other!);
+  });
+
   it('is the same as CSV, by header or by query, with plain decimals', async () => {
     const run = await mixedRun(office, company, mixOf(['SETTLED', 'EXT_REFUSED']));
     const asked = await report(run).set('Accept', 'text/csv').expect(200);
     expect(asked.headers['content-type']).toBe('text/csv; charset=utf-8');
     expect(asked.headers['content-disposition']).toContain(`reconciliation-${showId('run', run.id)}.csv`);
-    expect((await report(run, '?format=csv').expect(200)).text).toBe(asked.text);
+    const untilAsOf = ({ text }: { text: string }) => text.slice(0, text.indexOf('as of,'));
+    expect(untilAsOf(await report(run, '?format=csv').expect(200))).toBe(untilAsOf(asked));
     const lines = parse(asked.text);
     expect(lines).toContainEqual(['table', 'uploaded', '2', '200.01', '', '', '', '']);
     expect(lines).toContainEqual(['table', 'difference', '0', '0.00', '', '', '', '']);
@@ -503,18 +556,21 @@ describe('the report of a month', () => {
     const other = { ...own, accountId: second };
     await mixedRun(office, other, mixOf(['SETTLED']));
     const debited = { [own.accountId]: '200.31', [second]: '100.15' };
+    await office.tamper('UPDATE employer_account SET detached_at = now() WHERE id = $1', [second]);
     const { body } = await office.as(own, 'finance').get('/reconciliation?period=2026-11').expect(200);
-    const shown = body.runs.map((one: { accountId: string; table: { debited: { amount: string } } }) => [
-      one.accountId,
-      one.table.debited.amount,
-    ]);
-    const expected = Object.entries(debited).map(([account, amount]) => [showId('acc', account), amount]);
+    type Shown = { accountId: string; bankAccountId: string; table: { debited: { amount: string } } };
+    const shown = body.runs.map((one: Shown) => [one.accountId, one.bankAccountId, one.table.debited.amount]);
+    const names = await office.query<{ id: string; bankAccountId: string }>(
+      own,
+      'SELECT id, bank_account_id AS "bankAccountId" FROM employer_account ORDER BY id',
+    );
+    const expected = names.map(({ id, bankAccountId }) => [showId('acc', id), bankAccountId, debited[id]]);
     expect(shown).toEqual(expected);
     const { text } = await office.as(own, 'finance').get('/reconciliation?period=2026-11&format=csv');
     const lines: Record<string, string>[] = parse(text, { columns: true });
-    expect(lines.map((line) => [line['account'], line['debited_amount']])).toEqual([
+    expect(lines.map((line) => [line['account'], line['bank_account'], line['debited_amount']])).toEqual([
       ...expected,
-      ['', '300.46'],
+      ['', '', '300.46'],
     ]);
   });
 
