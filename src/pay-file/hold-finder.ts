@@ -61,7 +61,7 @@ const EXECUTED_UNTIL = `greatest(f.found_at, coalesce(f.execution_date, f.found_
 /**
  * A run that may be one which a restored database has forgotten, and the bank executed or will, of whatever date this one is:
  * of a month before that in which the bank may execute what was forgotten, of that or the next, or as far ahead of these as
- * pay may be. An employer that was made later may itself have been forgotten: it is held by what the bank shows, and no
+ * pay may be. Where the doubt is of known runs alone, only one of the month of such a run is. An employer that was made later may itself have been forgotten: it is held by what the bank shows, and no
  * record knows, of its accounts or of nobody can tell whose.
  */
 async function findForgotten(tx: EmployerTransaction, { period }: PayKey): Promise<void> {
@@ -75,7 +75,9 @@ async function findForgotten(tx: EmployerTransaction, { period }: PayKey): Promi
      WHERE e.id = $2 AND (
        EXISTS (SELECT FROM database_restore d WHERE d.noticed_at > e.created_at AND d.noticed_at + ahead > begins
          AND NOT EXISTS (SELECT FROM restore_check c WHERE c.employer_id = e.id AND c.restore_id = d.id
-           AND c.passed_at IS NOT NULL AND NOT c.needs_evidence))
+           AND c.passed_at IS NOT NULL AND (NOT c.needs_evidence OR NOT c.may_lack_runs AND NOT EXISTS (
+             SELECT FROM pay_run r
+             WHERE r.employer_id = e.id AND r.period = $3 AND r.created_at < d.noticed_at))))
        OR EXISTS (SELECT FROM forgotten_instruction f WHERE f.employer_id = e.id AND f.pay_run_id IS NULL
          AND f.adopted_at IS NULL AND ${EXECUTED_UNTIL} > begins)
        OR EXISTS (SELECT FROM database_restore d WHERE d.noticed_at <= e.created_at

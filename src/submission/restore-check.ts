@@ -371,10 +371,13 @@ async function pass(
 ): Promise<void> {
   const unread =
     held.hidden.length > 0 || findings.some(({ isUnclear, refusal }) => isUnclear || refusal === NOT_READ);
+  // What is submitted of no known run is kept as forgotten, with its date.
+  const mayLackRuns =
+    !isWhole(sweep) || findings.some(({ payRunId, isUnclear }) => payRunId === null && isUnclear);
   await tx.query(
-    `UPDATE restore_check SET passed_at = clock_timestamp(), needs_evidence = $3, waits_for = NULL
+    `UPDATE restore_check SET passed_at = clock_timestamp(), needs_evidence = $3, may_lack_runs = $4, waits_for = NULL
      WHERE employer_id = $1 AND restore_id = $2`,
-    [tx.employerId, restore.id, !isWhole(sweep) || unread],
+    [tx.employerId, restore.id, !isWhole(sweep) || unread, mayLackRuns],
   );
   await clear(tx, ['RESTORED'], restore.id, 'the bank was read; what it shows is in the next question');
   await raise(tx, {

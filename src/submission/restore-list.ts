@@ -36,6 +36,8 @@ export interface Held {
 export class RestoreList {
   /** Whether the end of the list was told by a refusal that may be of a page so deep. Undefined before its end. */
   mayGoOn?: boolean;
+  /** Our ids of the instructions of which it shows what was sent, of any date; empty before its end. */
+  sent: ReadonlySet<string | undefined> = new Set();
   private readonly groups = new Map<string, Group>();
   private readonly strangers = new Set<string>();
   private readonly shownSettled = new Set<string>();
@@ -88,11 +90,11 @@ export class RestoreList {
   end(mayGoOn: boolean): void {
     this.mayGoOn = mayGoOn;
     const all = [...this.groups.values()];
-    const sent = new Set(all.filter((group) => !group.isInward).map(({ instructionId }) => instructionId));
+    this.sent = new Set(all.filter((group) => !group.isInward).map(({ instructionId }) => instructionId));
     for (const [key, { bankInstructionId, instructionId, datedMs, isInward }] of this.groups) {
       const isForeign = instructionId === undefined && this.strangers.has(key);
       const isUnsent = this.held.unsent.has(bankInstructionId ?? instructionId ?? '');
-      const isOtherSide = isInward && sent.has(instructionId);
+      const isOtherSide = isInward && this.sent.has(instructionId);
       if (isForeign || isOtherSide || (this.isOld(datedMs) && !isUnsent)) this.groups.delete(key);
     }
   }
@@ -134,6 +136,8 @@ export function joined(
   const groups = new Map(whole?.entries());
   let isLacking = false;
   for (const [key, other] of dated?.entries() ?? []) {
+    // The other side of what was sent before the date.
+    if (other.isInward && whole?.sent.has(other.instructionId)) continue;
     const group = groups.get(key);
     if (group !== undefined && group.payments >= other.payments) continue;
     const moved = mostSubmitted([group?.moved, other.moved].filter((status) => status !== undefined));

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database, EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { employerIds } from '../database/worker-ids';
+import { isBeforeSubmit } from '../domain/bank-status';
 import { validateIban } from '../domain/iban';
 import { accountsOf } from '../employer/account.store';
 import { readReference, shortId } from './prepared-calls';
@@ -38,17 +39,22 @@ export class RestoreOwners {
 
   /**
    * Keeps what may have been submitted and is of no run in any record, with whose account it debits and when, for employers
-   * that are made later.
+   * that are made later; and, of nobody's record, what the bank shows as before its submit, which may be queued: no check of an
+   * employer deletes that.
    */
   async keepForgotten(
     restoreId: string,
     { readable, unknown, unidentified }: Sweep,
-    { byEmployer }: Pick<Owned, 'byEmployer'>,
+    { byEmployer, ownerless }: Owned,
   ): Promise<void> {
     const ofRuns = [...byEmployer.values()].flat().filter(({ payRunId }) => payRunId !== null);
     const recorded = new Set(ofRuns.map(({ bankInstructionId }) => bankInstructionId));
+    const nobodys = new Set(ownerless.map(({ bankInstructionId }) => bankInstructionId));
+    const mayBeQueued = ({ bankInstructionId, status }: Unknown): boolean =>
+      nobodys.has(bankInstructionId) && isBeforeSubmit(status);
     const debits = unknown
-      .filter((one) => (one.submitted || one.isUnclear) && !recorded.has(one.bankInstructionId))
+      .filter((one) => one.submitted || one.isUnclear || mayBeQueued(one))
+      .filter(({ bankInstructionId }) => !recorded.has(bankInstructionId))
       .map(({ bankInstructionId, debtorIban, executionDate }) => ({
         bankInstructionId,
         hash: this.hashOf(debtorIban),

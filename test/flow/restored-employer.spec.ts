@@ -15,7 +15,6 @@ describe('an employer that is made again after a restore, whose backup forgot it
     restoring = await Restoring.start();
     payroll = restoring.payroll;
     await restoring.backUp();
-    await payroll.until(await payroll.paid(payFile(payRows(4))), ['SETTLED'], 20_000);
     // Of the employer nothing is left to go by.
     await restoring.inBackup(
       'SET session_replication_role = replica; DELETE FROM employer_account; DELETE FROM lease',
@@ -23,6 +22,7 @@ describe('an employer that is made again after a restore, whose backup forgot it
   });
   afterEach(() => restoring.close());
 
+  const paid = async () => payroll.until(await payroll.paid(payFile(payRows(4))), ['SETTLED'], 20_000);
   const madeWith = async ({ account, holderName, identityId }: NonNullable<typeof BIRCH>): Promise<void> => {
     const employer = { name: `${holderName}, made again`, timeZone: 'Europe/Paris', tickIbans: false };
     const { data } = await payroll.as('administrator').post('/v1/employers', employer);
@@ -43,6 +43,7 @@ describe('an employer that is made again after a restore, whose backup forgot it
     (await payroll.upload(payFile(payRows(4)), query)).data.held.holds;
 
   it('has its file released by a person before it pays, and nobody else has', async () => {
+    await paid();
     await restoring.restore();
     await restoring.answered();
     await madeWith(BIRCH!);
@@ -54,6 +55,7 @@ describe('an employer that is made again after a restore, whose backup forgot it
   });
 
   it('has it released so, too, of as late a month as the bank may execute in what it shows without a date', async () => {
+    await paid();
     await restoring.restore();
     await restoring.answered();
     await restoring.change('UPDATE forgotten_debit SET execution_date = NULL');
@@ -63,7 +65,21 @@ describe('an employer that is made again after a restore, whose backup forgot it
     expect(await holds(ahead(18))).not.toHaveProperty('RUN_MAY_BE_FORGOTTEN');
   });
 
+  it('has it released so, too, where the bank has queued its submit and shows it as before that', async () => {
+    await payroll.fault({ operation: 'submit', kind: 'late-commit', nth: 1, delayMs: 15_000 });
+    await payroll.paid(payFile(payRows(2)));
+    await eventually(async () => ((await payroll.calls()).submit ?? 0) === 1, 20_000);
+    await restoring.restore();
+    await restoring.answered();
+    await madeWith(BIRCH!);
+    expect(await holds()).toEqual({ RUN_MAY_BE_FORGOTTEN: 1 });
+    await madeWith(ANOTHER!);
+    expect(await holds()).toEqual({});
+    expect((await payroll.ledger()).payees).toEqual([]);
+  });
+
   it('has it released so, too, whoever it is, while the bank was not read', async () => {
+    await paid();
     await payroll.fault({ operation: 'listPaymentTransactions', kind: '500-before', every: 1 });
     await restoring.restore();
     await madeWith(ANOTHER!);

@@ -1,4 +1,5 @@
 import { BankGateway } from '../../src/bank/gateway';
+import { monthsAfter } from '../../src/schedule/period-dates';
 import { emptyList } from '../support/empty-list';
 import { eventually } from '../support/eventually';
 import { payFile, payRows } from '../support/pay-rows';
@@ -42,6 +43,12 @@ async function submitQueued(delayMs: number): Promise<string> {
   await payroll.letRunsGoOn();
   await eventually(async () => ((await payroll.calls()).submit ?? 0) === 1, 20_000);
   return id;
+}
+
+/** Of an upload for so many months after that of the execution date. */
+async function holdsOf(monthsLater: number) {
+  const period = monthsAfter(payroll.executionDate().slice(0, 7), monthsLater);
+  return (await payroll.upload(payFile(payRows(3)), { period })).data.held.holds;
 }
 
 /** Waits until what was queued has been executed, or would have been. */
@@ -130,6 +137,8 @@ describe('a database restored to before a submit that the bank has queued and no
       expect((await payroll.run(id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
       expect(await timesPaid()).toEqual([1, 1]);
       expect((await payroll.calls()).submit).toBe(1);
+      expect(await holdsOf(0)).toHaveProperty('RUN_MAY_BE_FORGOTTEN');
+      expect(await holdsOf(1)).not.toHaveProperty('RUN_MAY_BE_FORGOTTEN');
     },
   );
 });

@@ -7,27 +7,33 @@ import { select } from '../support/database';
 
 const ours = idsOf(1);
 
-it('holds no submit of a run that a record has against employers that are made after a restore', async () => {
+it('holds against employers that are made after a restore what may be submitted and no record has', async () => {
   const { server, database, close } = await nothingAsked();
   const owners = new RestoreOwners(
     database,
     new PersonalData({ PAYRUN_HASH_KEY: 'a key of at least thirty-two letters' }),
   );
-  const shown = (bankInstructionId: string, instructionId?: string): Unknown => ({
+  const shown = (bankInstructionId: string, instructionId?: string, status = 'SUB_REQUIRED'): Unknown => ({
     bankInstructionId,
     instructionId,
     reference: undefined,
     debtorIban: undefined,
-    status: 'SUB_REQUIRED',
-    submitted: true,
+    status,
+    submitted: status === 'SUB_REQUIRED',
     isUnclear: false,
     payments: 1,
   });
-  const unknown = [shown('of-a-known-run', ours.instruction[0]), shown('of-none')];
+  const unknown = [
+    shown('of-a-known-run', ours.instruction[0]),
+    shown('of-none'),
+    shown('of-a-known-run-before', ours.instruction[0], 'INITIATED'),
+    shown('of-none-before', undefined, 'INITIATED'),
+    shown('of-none-ended', undefined, 'INI_NOT_IS_VALID'),
+  ];
   const sweep = { readable: true, unknown, moved: [], unidentified: ['of-nobody'], unread: 0 };
   await owners.keepForgotten(RESTORE, sweep, await owners.of(unknown));
   expect(
     await select(server.superuserUrl, 'SELECT bank_instruction_id AS id FROM forgotten_debit ORDER BY 1'),
-  ).toEqual([{ id: 'of-nobody' }, { id: 'of-none' }]);
+  ).toEqual([{ id: 'of-nobody' }, { id: 'of-none' }, { id: 'of-none-before' }]);
   await close();
 });

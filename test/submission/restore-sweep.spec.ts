@@ -255,6 +255,16 @@ describe('a list of a bank after a restore', () => {
     expect(unknown).toMatchObject([{ instructionId: NEW, submitted: true, payments: 1 }]);
   });
 
+  it('shows from a date on what came in of what was sent before it: the whole list lacks nothing', async () => {
+    const before = { ...settled, datedMs: +FROM - 1 };
+    const cameBack = { ...settled, direction: 'INWARD', ids: ['817'], bankPaymentId: '817', datedMs: +FROM };
+    expect(await sweep([before, cameBack], [cameBack], { status: 'CLOSED' }).found).toMatchObject({
+      readable: true,
+      unknown: [],
+      unidentified: [],
+    });
+  });
+
   it('shows what came in and names nobody: that is none of ours', async () => {
     const theirs = [undefined, 'invoice 4711'].map((messageId) => ({ ...inward, messageId }));
     expect(await sweep([settled, ...theirs], []).found).toMatchObject({ unknown: [], unidentified: [] });
