@@ -111,6 +111,32 @@ describe('a database restored to before a submit that the bank has queued and no
     expect(await asked()).toEqual([]);
   });
 
+  it('pays nobody twice of one that was forgotten too and executed while it was to be deleted, at a bank that then shows only its payments', async () => {
+    await start({ onceSubmitted: 'gone-with-its-list' });
+    const run = await payroll.uploaded(payFile(payRows(2)));
+    await restoring.backUp();
+    await payroll.fault({ operation: 'submit', kind: 'late-commit', nth: 1, delayMs: DELAY_MS });
+    await payroll.approve(run);
+    await eventually(async () => ((await payroll.calls()).submit ?? 0) === 1, 20_000);
+    const remove = BankGateway.prototype.deleteInstruction;
+    jest.spyOn(BankGateway.prototype, 'deleteInstruction').mockImplementation(async function (
+      this: BankGateway,
+      ...asked
+    ) {
+      await eventually(async () => (await submits()).includes(1), 20_000);
+      return remove.apply(this, asked);
+    });
+    await restoring.restore();
+    const told = await restoring.answered();
+    expect(told).not.toContain('deleted there by now');
+    expect(told).toContain('submitted at the bank and not taken back');
+    expect(await restoring.resume()).toBe('RESUMED');
+    await payroll.approve(await payroll.run(run.id));
+    await payroll.until(run.id, ['SETTLED'], 30_000);
+    expect(await timesPaid()).toEqual([1, 1]);
+    expect(await submits()).toEqual(expect.not.arrayContaining([2]));
+  });
+
   it.each(['403', '404', '409'] as const)(
     'keeps the run stopped by its own word where the bank deletes none (%s)',
     async (kind) => {
