@@ -135,16 +135,33 @@ export class Database {
    * `work` may call the outside. It holds one connection of the pool and may need another: queue before it.
    * @throws the server's lock time-out when it was not free in time.
    */
-  async exclusively<T>(name: string, work: () => Promise<T>): Promise<T> {
+  exclusively<T>(name: string, work: () => Promise<T>): Promise<T> {
+    return this.underLock('pg_advisory_lock', name, work) as Promise<T>;
+  }
+
+  /** As `exclusively`; where somebody works under the name at this moment nothing is done, and nobody waited for. */
+  async exclusivelyIfFree(name: string, work: () => Promise<void>): Promise<void> {
+    await this.underLock('pg_try_advisory_lock', name, work);
+  }
+
+  private async underLock<T>(
+    lock: 'pg_advisory_lock' | 'pg_try_advisory_lock',
+    name: string,
+    work: () => Promise<T>,
+  ): Promise<T | undefined> {
     const lent = await this.lend();
     const { runner, bound } = lent;
     const connectMs = this.waits.DATABASE_CONNECT_MS;
     try {
       bound.allow(LOCK_TIMEOUT_MS + connectMs);
-      await runner.query('SELECT pg_advisory_lock(hashtext($1))', [name]).catch((error: unknown) => {
+      const asked = runner.query(`SELECT ${lock}(hashtext($1)) AS held`, [name]) as Promise<
+        { held: unknown }[]
+      >;
+      const [lockOf] = await asked.catch((error: unknown) => {
         throw isConnectionLoss(error) ? this.away(error) : error;
       });
       bound.allow(0);
+      if (lockOf?.held === false) return undefined;
       try {
         return await work();
       } finally {

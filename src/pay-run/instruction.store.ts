@@ -169,10 +169,12 @@ export async function planAttempt(
 /**
  * Plans the next attempt of each planned instruction of the standing version that has none alive. Attempts are counted
  * on where an earlier approval of the same version has left some.
+ * @param only the id of the one planned instruction that it is done of; all unless said
  */
-export async function planTheRest(tx: EmployerTransaction, run: PayRun): Promise<void> {
+export async function planTheRest(tx: EmployerTransaction, run: PayRun, only?: string): Promise<void> {
   const all = await tx.manager.findBy(Instruction, { employerId: tx.employerId, payRunId: run.id });
   for (const planned of await plannedInstructions(tx, run)) {
+    if (only !== undefined && planned.id !== only) continue;
     const attempts = all.filter((one) => one.plannedInstructionId === planned.id);
     if (attempts.some(({ status }) => isInstructionLive(status))) continue;
     await planAttempt(tx, planned, Math.max(0, ...attempts.map(({ attempt }) => attempt)) + 1);

@@ -15,7 +15,7 @@ import { awaitTurnOfOpenRuns, RESTORED_UNCLEAR } from '../pay-run/stop';
 import { IS_RECENT } from '../pay-run/instruction.store';
 import { InstructionReader } from './read-back';
 import { Forgotten, RestoreAdoption } from './restore-adoption';
-import { heldWork, lockAwaited, RestoreFence } from './restore-fence';
+import { heldWork, listedStatus, lockAwaited } from './restore-fence';
 import { Finding, happenedAfter, type HeldByRestore, isKept, isWhole } from './restore-words';
 import type { Sweep } from './restore-sweep';
 import { Waiting, waitingOf } from './restore-waiting';
@@ -54,7 +54,6 @@ export class RestoreCheck {
     private readonly reader: InstructionReader,
     private readonly adoption: RestoreAdoption,
     private readonly watch: RestoreWatch,
-    private readonly fence: RestoreFence,
     @Inject(CONFIG) private readonly config: Pick<Config, 'WATCH_DAYS'>,
   ) {}
 
@@ -62,7 +61,7 @@ export class RestoreCheck {
    * Takes over what the bank proves, stops the runs of what it does not, tells people, and writes down that the bank
    * was read. May be repeated; what was read before another replica passed it may be of after people resumed, and says
    * nothing then. @throws BankClientError while the bank cannot be read: nothing is passed then
-   * @param own what of the sweep is the employer's
+   * @param own what of the sweep is the employer's, once nobody submits it any more, or unclear
    */
   async reconcile(
     employerId: string,
@@ -70,9 +69,8 @@ export class RestoreCheck {
     sweep: Sweep,
     own: readonly Finding[],
   ): Promise<void> {
-    await this.fence.held(employerId, restore.id, (work) => listedStatus(sweep, work) !== undefined);
     const { moved, hidden } = await this.movedOf(employerId, sweep);
-    const found = [...moved, ...(await this.fence.forgotten(employerId, restore.id, own))];
+    const found = [...moved, ...own];
     const forgotten = found.filter(isKept);
     const isAwaited = await this.database.inEmployer(employerId, async (tx) => {
       if (!(await lockAwaited(tx, restore))) return false;
@@ -215,14 +213,6 @@ export class RestoreCheck {
       throw error;
     }
   }
-}
-
-/** By the general list, where the bank shows neither the instruction nor what is in it any more. */
-function listedStatus(
-  { moved }: Sweep,
-  { instruction: { id, bankInstructionId } }: Work,
-): string | undefined {
-  return moved.find((one) => one.bankInstructionId === bankInstructionId || one.instructionId === id)?.status;
 }
 
 /** The runs that take nothing back any more, such as one that was cancelled since, with what people have not decided of it. */

@@ -7,6 +7,7 @@ import {
   isHiddenForGood,
   isNotShown,
   readEach,
+  ReadFails,
   unless,
 } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
@@ -14,7 +15,7 @@ import type { Outcome } from '../bank/outcome';
 import { PATHS } from '../bank/types';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
-import { isBeforeSubmit } from '../domain/bank-status';
+import { isBeforeSubmit, isEndedUnpaid } from '../domain/bank-status';
 import { PAY_RUN_GOING_ON } from '../domain/pay-run';
 import { accountsOf } from '../employer/account.store';
 import { BankCalls } from '../employer/bank-calls';
@@ -29,13 +30,28 @@ import { findRun, lockRun } from '../pay-run/pay-run.store';
 import { stateIn } from './burial';
 import { whyOf } from './call-record';
 import { InstructionReader } from './read-back';
+import type { Sweep } from './restore-sweep';
 import type { Finding } from './restore-words';
 import type { Work } from './work';
 
 const REASON = 'the database was restored, which may have forgotten a submit of it: the bank deleted it';
 
-/** What became of an instruction at the bank: `lags` is deleted, and shown all the same. */
-type Fenced = 'dead' | 'lags' | 'unproven';
+/**
+ * What became of an instruction at the bank: `dead` is shown as cancelled, `gone` is deleted and not shown, `lags` is deleted,
+ * and shown all the same.
+ */
+type State = 'dead' | 'gone' | 'lags' | 'unproven';
+
+/** What the bank's list shows of an employer, once nobody submits it any more. */
+export interface Fenced {
+  /** What is not proven dead is unclear. */
+  findings: readonly Finding[];
+  /**
+   * Whether some is dead only as far as the bank does not show it since its delete: of what was submitted just before, its
+   * general list alone may tell.
+   */
+  isGone: boolean;
+}
 
 /** An instruction at the bank of which the record has no submit. */
 interface Unsubmitted {
@@ -52,7 +68,7 @@ interface Unsubmitted {
   ended: () => Promise<void>;
 }
 
-/** Another replica has passed the check, or done the work, meanwhile. */
+/** The check was passed, or the work done, meanwhile. */
 class Overtaken extends Error {}
 
 /**
@@ -62,6 +78,9 @@ class Overtaken extends Error {}
  */
 @Injectable()
 export class RestoreFence {
+  /** Since when the delete of an instruction fails, or is not carried out, by its id at the bank and `performance.now()`. */
+  private readonly failingSinceMs = new Map<string, number>();
+
   constructor(
     private readonly database: Database,
     private readonly gateway: BankGateway,
@@ -73,55 +92,66 @@ export class RestoreFence {
 
   /**
    * Has the bank delete what the record holds as built and not submitted, and abandons what is proven dead by that; it is
-   * built again where its run goes on. What is not is left as it is. May be repeated, by any replica at once.
-   * @param isMoved whether the bank's list shows it past its submit
+   * built again where its run goes on. What is not is left as it is. So too what the record has forgotten, and the bank
+   * shows as before its submit. May be repeated, by one replica at a time: another that deletes the same would find it gone,
+   * and could not tell by what.
+   * @param sweep what the bank's list shows @param own what of that is the employer's, and not in the record
    * @throws BankClientError that may pass
    */
-  async held(employerId: string, restoreId: string, isMoved: (work: Work) => boolean): Promise<void> {
+  async fence(employerId: string, restoreId: string, sweep: Sweep, own: readonly Finding[]): Promise<Fenced> {
     const held = await this.database.inEmployer(employerId, heldWork);
-    await this.fence(held.filter((work) => !isMoved(work)).map((work) => this.ofRecord(restoreId, work)));
+    const unmoved = held.filter((work) => listedStatus(sweep, work) === undefined);
+    await this.each(unmoved.map((work) => this.ofRecord(restoreId, work)));
+    return this.forgotten(employerId, restoreId, own);
   }
 
-  /**
-   * As `held`, of what the record has forgotten, and the bank shows as before its submit.
-   * @returns all of them: what is not proven dead is unclear
-   */
-  async forgotten(
+  /** The bank has answered every delete, or people its question: what it did before says nothing of the next restore. */
+  allPassed(): void {
+    this.failingSinceMs.clear();
+  }
+
+  private async forgotten(
     employerId: string,
     restoreId: string,
     findings: readonly Finding[],
-  ): Promise<readonly Finding[]> {
+  ): Promise<Fenced> {
     const open = findings.filter(({ status, isUnclear }) => isBeforeSubmit(status) && !isUnclear);
-    if (open.length === 0) return findings;
+    if (open.length === 0) return { findings, isGone: false };
     const accounts = await this.database.inEmployer(employerId, accountsOf);
     const account = accounts.find(({ reads }) => reads.includes('INSTRUCTION'));
-    const states = account && (await this.fence(open.map((one) => this.ofBank(account, restoreId, one))));
-    const dead = new Set(open.filter((_, n) => states?.[n] === 'dead'));
-    return findings.map((one) => (open.includes(one) && !dead.has(one) ? { ...one, isUnclear: true } : one));
+    const states = account ? await this.each(open.map((one) => this.ofBank(account, restoreId, one))) : [];
+    const unproven = new Set(open.filter((_, n) => states[n] !== 'dead' && states[n] !== 'gone'));
+    return {
+      findings: findings.map((one) => (unproven.has(one) ? { ...one, isUnclear: true } : one)),
+      isGone: states.includes('gone'),
+    };
   }
 
-  /** A read may be as old as the lag bound: what is shown after its delete is read again once that has passed, all at once. */
-  private async fence(all: readonly Unsubmitted[]): Promise<Fenced[]> {
-    const states = await readEach(all, (one) => this.inTurn(one));
+  /**
+   * A read may be as old as the lag bound: what is shown after its delete is read again once that has passed, all at once.
+   * @throws BankClientError also while the bank may yet carry a delete out
+   */
+  private async each(all: readonly Unsubmitted[]): Promise<State[]> {
+    const states = await readEach(all, (one) => this.attempt(one));
     if (!states.includes('lags')) return states;
     await sleep(this.config.BANK_LAG_BOUND_MS);
-    for (const [n, one] of all.entries()) if (states[n] === 'lags') states[n] = await this.inTurn(one);
-    return states;
+    for (const [n, one] of all.entries()) if (states[n] === 'lags') states[n] = await this.attempt(one);
+    const [late] = all.filter((one, n) => states[n] === 'lags' && !this.hasLasted(one));
+    if (late === undefined) return states;
+    const call = `GET ${PATHS.customerInstruction(late.bankInstructionId)}`;
+    throw Object.assign(new ReadFails('as gone what it has deleted'), { call });
   }
 
-  /** Another replica that deletes the same would find it gone, and could not tell by what. */
-  private inTurn(one: Unsubmitted): Promise<Fenced> {
-    return this.database.exclusively(`restore-fence ${one.bankInstructionId}`, async () => {
-      try {
-        return (await unless(isHiddenForGood, this.stepOf(one))) ?? 'unproven';
-      } catch (error) {
-        if (error instanceof Overtaken) return 'unproven';
-        throw error;
-      }
-    });
+  private async attempt(one: Unsubmitted): Promise<State> {
+    try {
+      return (await unless(isHiddenForGood, this.stepOf(one))) ?? 'unproven';
+    } catch (error) {
+      if (error instanceof Overtaken) return 'unproven';
+      throw error;
+    }
   }
 
-  private async stepOf(one: Unsubmitted): Promise<Fenced> {
+  private async stepOf(one: Unsubmitted): Promise<State> {
     let standing = await one.standing();
     let isDeleted = await this.wasDeleted(one);
     if (!isDeleted && standing.shown && isBeforeSubmit(standing.shown.status)) {
@@ -131,7 +161,7 @@ export class RestoreFence {
     const state = stateIn(standing, one.account);
     if (state === 'cancelled' || (isDeleted && state === 'not found')) {
       await one.ended();
-      return 'dead';
+      return state === 'cancelled' ? 'dead' : 'gone';
     }
     return isDeleted && state !== 'moved' ? 'lags' : 'unproven';
   }
@@ -148,8 +178,8 @@ export class RestoreFence {
       },
     );
     const failure = passingFailure(outcome);
-    if (failure !== undefined && !(await this.hasLasted(restoreId)))
-      throw Object.assign(failure, { call: `DELETE ${target}` });
+    if (failure === undefined) this.failingSinceMs.delete(bankInstructionId);
+    else if (!this.hasLasted(one)) throw Object.assign(failure, { call: `DELETE ${target}` });
     return outcome.kind === 'yes';
   }
 
@@ -165,16 +195,12 @@ export class RestoreFence {
     return deleted.length > 0;
   }
 
-  /** What the bank answered oddly all the while since the restore was noticed it may answer for ever. */
-  private async hasLasted(restoreId: string): Promise<boolean> {
-    const lasted = await this.database.outsideEmployers((tx) =>
-      tx.query(
-        `SELECT FROM database_restore
-         WHERE id = $1 AND noticed_at <= clock_timestamp() - make_interval(secs => $2::double precision / 1000)`,
-        [restoreId, this.config.SUBMIT_DOUBT_MS],
-      ),
-    );
-    return lasted.length > 0;
+  /** What the bank answered oddly all the while since it first did of this one it may answer for ever. */
+  private hasLasted({ bankInstructionId }: Unsubmitted): boolean {
+    const nowMs = performance.now();
+    const sinceMs = this.failingSinceMs.get(bankInstructionId) ?? nowMs;
+    this.failingSinceMs.set(bankInstructionId, sinceMs);
+    return nowMs - sinceMs >= this.config.SUBMIT_DOUBT_MS;
   }
 
   private ofRecord(restoreId: string, work: Work): Unsubmitted {
@@ -226,7 +252,8 @@ export class RestoreFence {
       await endUnsubmitted(tx, instruction, 'service', REASON);
       await clearAttempt(tx, id, REASON);
       const run = await findRun(tx, payRunId);
-      if (PAY_RUN_GOING_ON.includes(run.status) && run.lapseReason === null) await planTheRest(tx, run);
+      if (PAY_RUN_GOING_ON.includes(run.status) && run.lapseReason === null)
+        await planTheRest(tx, run, instruction.plannedInstructionId);
     });
   }
 }
@@ -245,6 +272,38 @@ function passingFailure(outcome: Outcome<undefined>): BankClientError | undefine
       return isNotShown(failure) ? undefined : failure;
     }
   }
+}
+
+/**
+ * What was fenced, by what the bank's list shows a lag bound after the last delete. What is shown no more, or as ended
+ * unpaid, is as the delete left it; what only this list shows nobody has deleted.
+ * @param own what of the later list is the employer's
+ */
+export function seenAgain(
+  fenced: readonly Finding[],
+  own: readonly Finding[],
+  { unidentified }: Sweep,
+): readonly Finding[] {
+  const now = new Map(own.map((one) => [one.bankInstructionId, one]));
+  const unread = new Set(unidentified);
+  const found = fenced.map((before) => {
+    const one = now.get(before.bankInstructionId);
+    now.delete(before.bankInstructionId);
+    if (one?.submitted) return one;
+    const isSettled =
+      before.submitted || (one ? isEndedUnpaid(one.status) : !unread.has(before.bankInstructionId));
+    return isSettled ? before : { ...(one ?? before), isUnclear: true };
+  });
+  const others = [...now.values()];
+  return [...found, ...others.map((one) => (isBeforeSubmit(one.status) ? { ...one, isUnclear: true } : one))];
+}
+
+/** By the general list, where the bank shows neither the instruction nor what is in it any more. */
+export function listedStatus(
+  { moved }: Sweep,
+  { instruction: { id, bankInstructionId } }: Work,
+): string | undefined {
+  return moved.find((one) => one.bankInstructionId === bankInstructionId || one.instructionId === id)?.status;
 }
 
 function isHeld(instruction: Work['instruction'] | undefined): boolean {

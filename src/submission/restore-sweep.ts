@@ -97,9 +97,16 @@ export class RestoreSweep {
    * one may begin at a date of its own, or end early. Of which date the bank's own bound is nobody says, so that it shows
    * no less only beside the whole list. What the bank refuses is not known; of any other answer that shows nothing the same
    * is believed once such answers have lasted.
-   * @param employerIds whose record the list is held against @throws BankClientError that may pass
+   * @param employerIds whose record the list is held against
+   * @param before what an earlier reading found, which the bank may show less of by now
+   * @throws BankClientError that may pass
    */
-  async since(from: Date, lasted: boolean, employerIds: readonly string[]): Promise<Sweep> {
+  async since(
+    from: Date,
+    lasted: boolean,
+    employerIds: readonly string[],
+    before: readonly Unknown[] = [],
+  ): Promise<Sweep> {
     const sweep: Sweep = { readable: false, unknown: [], moved: [], unidentified: [], unread: 0 };
     const showsNothing = lasted ? isNotShown : isHidden;
     const isNotWhole: ShowsNothing = (error) =>
@@ -113,13 +120,18 @@ export class RestoreSweep {
     let isSettledShown = whole?.isSettledShown === true;
     let unknown = 0;
     const record = await this.recordOf(groups);
+    const seenBefore = finderOf(before);
     for (const group of groups) {
       const isKnown = record.has(group);
       if (!isKnown) unknown += 1;
       const named = record.named.get(group.instructionId ?? '');
       const isLeft = !isKnown && unknown > MOST_READS;
       if (isLeft) sweep.unread += 1;
-      const found = isKnown ? 'known' : isLeft ? undefined : await this.identify(group, named, showsNothing);
+      const found = isKnown
+        ? 'known'
+        : isLeft
+          ? undefined
+          : await this.identify(group, { named, before: seenBefore(group) }, showsNothing);
       if (found === undefined) sweep.unidentified.push(group.bankInstructionId ?? group.one.ids[0]);
       else if (found === 'known') sweep.moved.push(...movedOf(group));
       else if (found !== 'foreign') sweep.unknown.push(found);
@@ -191,11 +203,14 @@ export class RestoreSweep {
   /** Undefined where nobody can tell whose it is. */
   private async identify(
     group: Group,
-    named: Recorded | undefined,
+    { named, before }: { named: Recorded | undefined; before: Unknown | undefined },
     showsNothing: ShowsNothing,
   ): Promise<Unknown | 'known' | 'foreign' | undefined> {
     const { payments, moved, one } = group;
-    const { bankInstructionId, instructionId, marked } = await this.completed(group, showsNothing);
+    const completed = await this.completed(group, showsNothing);
+    const { marked } = completed;
+    const bankInstructionId = completed.bankInstructionId ?? before?.bankInstructionId;
+    const instructionId = completed.instructionId ?? before?.instructionId;
     // One payment that was read alone may be a stranger's in an instruction of ours: the reference is asked first.
     const unnamed = marked && instructionId === undefined ? 'foreign' : undefined;
     if (bankInstructionId === undefined && instructionId === undefined) return unnamed;
@@ -204,7 +219,7 @@ export class RestoreSweep {
         ? undefined
         : await unless(showsNothing, this.gateway.getInstruction(bankInstructionId));
     if (named !== undefined && isRecorded(named, { bankInstructionId, shown, moved })) return 'known';
-    const reference = shown?.reference;
+    const { reference, debtorIban, executionDate } = shown ?? before ?? {};
     if (instructionId === undefined) {
       if (reference === undefined) return unnamed;
       if (readReference(reference) === undefined) return 'foreign';
@@ -215,8 +230,8 @@ export class RestoreSweep {
       bankInstructionId: bankInstructionId ?? namelessId(one.ids[0]),
       instructionId,
       reference,
-      debtorIban: shown?.debtorIban,
-      executionDate: shown?.executionDate,
+      debtorIban,
+      executionDate,
       status: most ?? shown?.status ?? one.status,
       submitted,
       isUnclear: most === undefined ? shown === undefined : !submitted,
@@ -265,6 +280,14 @@ function youngestSettled(tx: EmployerTransaction): Promise<Settled[]> {
 /** What stands for the id of an instruction that the bank does not name; no id of the bank's has a space. */
 function namelessId(bankPaymentId: string): string {
   return `payment ${bankPaymentId}`;
+}
+
+/** Finds what an earlier reading showed of a group, under whichever of its ids. */
+function finderOf(before: readonly Unknown[]): (group: Group) => Unknown | undefined {
+  const byId = new Map<string | undefined, Unknown>();
+  for (const one of before) byId.set(one.instructionId, one).set(one.bankInstructionId, one);
+  byId.delete(undefined);
+  return ({ bankInstructionId, instructionId }) => byId.get(bankInstructionId) ?? byId.get(instructionId);
 }
 
 /** Whether the bank does not name an instruction, so that nothing can be read of it. */

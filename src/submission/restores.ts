@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Gauge } from 'prom-client';
 import { append } from '../audit/audit';
@@ -16,8 +17,9 @@ import { showId } from '../http/prefixed-id';
 import { raise } from '../pay-run/attention.store';
 import { stopEverything } from '../pay-run/stop';
 import { Restore, RestoreCheck } from './restore-check';
-import { RestoreOwners } from './restore-owners';
-import { RestoreSweep, Sweep } from './restore-sweep';
+import { type Fenced, RestoreFence, seenAgain } from './restore-fence';
+import { type Owned, RestoreOwners } from './restore-owners';
+import { RestoreSweep, Sweep, type Unknown } from './restore-sweep';
 import { happenedAtFirst } from './restore-words';
 import { waitsForOf } from './waits-for';
 import { isWritten } from './written-word';
@@ -29,6 +31,17 @@ interface Pending extends Restore {
   dataUntil: Date | null;
   noticedAt: Date;
   employerIds: string[];
+}
+
+/** A restore for some of whose employers the check is to be passed yet. */
+interface Unpassed extends Pending {
+  unpassed: string[];
+}
+
+/** What the bank's list shows, and what of it the record does not know, by whose it is. */
+interface Reading {
+  sweep: Sweep;
+  byEmployer: Owned['byEmployer'];
 }
 
 /**
@@ -49,6 +62,7 @@ export class Restores {
     private readonly guard: RestoreGuard,
     private readonly sweep: RestoreSweep,
     private readonly owners: RestoreOwners,
+    private readonly fence: RestoreFence,
     private readonly check: RestoreCheck,
     { registry }: Metrics,
     @Inject(CONFIG) private readonly config: Config,
@@ -136,20 +150,64 @@ export class Restores {
   }
 
   private async reconcileAll(): Promise<void> {
+    if ((await this.unpassed()).length === 0) {
+      this.fence.allPassed();
+      return;
+    }
+    // From a list that another replica reads meanwhile, what is deleted would push some unseen.
+    await this.database.exclusivelyIfFree('restores', async () => {
+      for (const restore of await this.unpassed()) await this.reconcile(restore);
+    });
+  }
+
+  private async unpassed(): Promise<Unpassed[]> {
+    const all: Unpassed[] = [];
     for (const pending of await this.pending()) {
-      const employerIds: string[] = [];
+      const unpassed: string[] = [];
       for (const employerId of pending.employerIds)
         if (!(await this.database.inEmployer(employerId, (tx) => hasPassed(tx, pending.id))))
-          employerIds.push(employerId);
-      if (employerIds.length === 0) continue;
-      const sweep = await this.sweepOf(pending, employerIds);
-      const owned = await this.owners.of(sweep.unknown);
-      const { byEmployer, ownerless } = owned;
-      await this.owners.keepForgotten(pending.id, sweep, owned);
-      sweep.unidentified.push(...ownerless.map((one) => one.bankInstructionId));
-      this.reportStrangers(pending, sweep);
-      await eachOf(employerIds, (id) => this.check.reconcile(id, pending, sweep, byEmployer.get(id) ?? []));
+          unpassed.push(employerId);
+      if (unpassed.length > 0) all.push({ ...pending, unpassed });
     }
+    return all;
+  }
+
+  /** @throws BankClientError of the first employer for whom the bank cannot be read; the others are passed */
+  private async reconcile(restore: Unpassed): Promise<void> {
+    const reading = await this.read(restore);
+    const fenced = new Map<string, Fenced>();
+    const fence = async (id: string) => {
+      const own = reading.byEmployer.get(id) ?? [];
+      fenced.set(id, await this.fence.fence(id, restore.id, reading.sweep, own));
+    };
+    await eachOf(
+      [() => eachOf(restore.unpassed, fence), () => this.passAll(restore, reading, fenced)],
+      (work) => work(),
+    );
+  }
+
+  private async passAll(
+    restore: Unpassed,
+    reading: Reading,
+    fenced: ReadonlyMap<string, Fenced>,
+  ): Promise<void> {
+    const isGone = [...fenced.values()].some((one) => one.isGone);
+    if (isGone) await sleep(this.config.BANK_LAG_BOUND_MS);
+    const { sweep, byEmployer } = isGone ? await this.read(restore, reading.sweep.unknown) : reading;
+    await eachOf([...fenced], ([id, { findings }]) => {
+      const own = isGone ? seenAgain(findings, byEmployer.get(id) ?? [], sweep) : findings;
+      return this.check.reconcile(id, restore, sweep, own);
+    });
+  }
+
+  /** @param before what was found in an earlier reading of this pass */
+  private async read(restore: Unpassed, before: readonly Unknown[] = []): Promise<Reading> {
+    const sweep = await this.sweepOf(restore, before);
+    const owned = await this.owners.of(sweep.unknown);
+    await this.owners.keepForgotten(restore.id, sweep, owned);
+    sweep.unidentified.push(...owned.ownerless.map((one) => one.bankInstructionId));
+    this.reportStrangers(restore, sweep);
+    return { sweep, byEmployer: owned.byEmployer };
   }
 
   private async adoptAll(): Promise<void> {
@@ -171,11 +229,11 @@ export class Restores {
   }
 
   /** What the bank answered oddly all the while since it first did it may answer for ever. @throws BankClientError */
-  private async sweepOf(pending: Pending, employerIds: readonly string[]): Promise<Sweep> {
-    const from = await this.sinceOf(pending, employerIds);
+  private async sweepOf(restore: Unpassed, before: readonly Unknown[]): Promise<Sweep> {
+    const from = await this.sinceOf(restore);
     const lasted = performance.now() - (this.failingSinceMs ?? Infinity) >= this.config.SUBMIT_DOUBT_MS;
     try {
-      const sweep = await this.sweep.since(from, lasted, pending.employerIds);
+      const sweep = await this.sweep.since(from, lasted, restore.employerIds, before);
       this.failingSinceMs = undefined;
       return sweep;
     } catch (error) {
@@ -213,10 +271,10 @@ export class Restores {
    * A day before the data end, for the two clocks; where that is not known, as long as anything is watched, and a day before
    * the oldest run was made that may have been submitted since.
    */
-  private async sinceOf({ dataUntil, noticedAt }: Pending, employerIds: readonly string[]): Promise<Date> {
+  private async sinceOf({ dataUntil, noticedAt, unpassed }: Unpassed): Promise<Date> {
     if (dataUntil !== null) return new Date(dataUntil.getTime() - DAY_MS);
     let since = noticedAt.getTime() - this.config.WATCH_DAYS * DAY_MS;
-    for (const employerId of employerIds) {
+    for (const employerId of unpassed) {
       const oldest = await this.database.inEmployer(employerId, oldestUnsubmitted);
       if (oldest !== null) since = Math.min(since, oldest.getTime() - DAY_MS);
     }

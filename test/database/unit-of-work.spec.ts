@@ -516,6 +516,16 @@ describe('work that is done by one at a time', () => {
     });
   });
 
+  it('is left alone where it is not free, by who asks for that', async () => {
+    const [one, other] = replicas as [Database, Database];
+    const done: string[] = [];
+    const add = (name: string) => () => Promise.resolve(void done.push(name));
+    await one.exclusively('x', () => other.exclusivelyIfFree('x', add('while it is not')));
+    await other.exclusivelyIfFree('x', add('when it is'));
+    await one.exclusivelyIfFree('x', add('again'));
+    expect(done).toEqual(['when it is', 'again']);
+  });
+
   it('lets the next one in when it failed', async () => {
     const [one, other] = replicas as [Database, Database];
     await expect(one.exclusively('x', () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');

@@ -118,6 +118,32 @@ describe('a database restored to before a submit that the bank has queued and no
     expect(await asked()).toEqual([]);
   });
 
+  it('pays nobody twice of one that was forgotten too and executed while it was to be deleted, at a bank that then shows only its payments', async () => {
+    await start({ onceSubmitted: 'gone-with-its-list' });
+    const run = await payroll.uploaded(payFile(payRows(2)));
+    await restoring.backUp();
+    await payroll.fault({ operation: 'submit', kind: 'late-commit', nth: 1, delayMs: DELAY_MS });
+    await payroll.approve(run);
+    await eventually(async () => ((await payroll.calls()).submit ?? 0) === 1, 20_000);
+    const remove = BankGateway.prototype.deleteInstruction;
+    jest.spyOn(BankGateway.prototype, 'deleteInstruction').mockImplementation(async function (
+      this: BankGateway,
+      ...asked
+    ) {
+      await eventually(async () => (await submits()).includes(1), 20_000);
+      return remove.apply(this, asked);
+    });
+    await restoring.restore();
+    const told = await restoring.answered();
+    expect(told).not.toContain('deleted there by now');
+    expect(told).toContain('submitted at the bank and not taken back');
+    expect(await restoring.resume()).toBe('RESUMED');
+    await payroll.approve(await payroll.run(run.id));
+    await payroll.until(run.id, ['SETTLED'], 30_000);
+    expect(await timesPaid()).toEqual([1, 1]);
+    expect(await submits()).toEqual(expect.not.arrayContaining([2]));
+  });
+
   it.each(['403', '404', '409'] as const)(
     'keeps the run stopped by its own word where the bank deletes none (%s)',
     async (kind) => {
@@ -209,7 +235,7 @@ describe('a check after a restore asks nobody', () => {
   });
 
   it('where the bank fails for a moment to delete what was built', async () => {
-    const id = await verified({ SUBMIT_DOUBT_MS: '60000' });
+    const id = await verified();
     await payroll.fault({ operation: 'deleteInstruction', kind: '500-before', nth: 1 });
     await restoring.restore();
     await paidOnce(id);
@@ -239,4 +265,72 @@ describe('a check after a restore asks nobody', () => {
     await paidOnce(id);
     expect(stale).toBeGreaterThan(0);
   });
+
+  it('where the bank carries a delete out a while after it has confirmed it', async () => {
+    const id = await verified({ SUBMIT_DOUBT_MS: '60000' });
+    const read = BankGateway.prototype.getInstruction;
+    const shown = new Map<string, Awaited<ReturnType<typeof read>>>();
+    let deletedMs = Infinity;
+    jest.spyOn(BankGateway.prototype, 'getInstruction').mockImplementation(async function (
+      this: BankGateway,
+      ...asked
+    ) {
+      const before = shown.get(asked[0]);
+      if ((await deletes()) > 0) deletedMs = Math.min(deletedMs, performance.now());
+      if (before !== undefined && performance.now() < deletedMs + 3_000) return before;
+      const instruction = await read.apply(this, asked);
+      shown.set(asked[0], instruction);
+      return instruction;
+    });
+    await restoring.restore();
+    await paidOnce(id);
+    expect(await deletes()).toBe(2);
+  });
+
+  it('where another replica would read the list of the bank that one deletes from', async () => {
+    const id = await verified();
+    const { listStatuses, deleteInstruction } = BankGateway.prototype;
+    const readBy = new Set<BankGateway>();
+    jest.spyOn(BankGateway.prototype, 'listStatuses').mockImplementation(function (
+      this: BankGateway,
+      ...asked
+    ) {
+      readBy.add(this);
+      return listStatuses.apply(this, asked);
+    });
+    jest.spyOn(BankGateway.prototype, 'deleteInstruction').mockImplementation(async function (
+      this: BankGateway,
+      ...asked
+    ) {
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      return deleteInstruction.apply(this, asked);
+    });
+    await restoring.restore();
+    await payroll.addReplica();
+    await restoring.answered();
+    expect(readBy.size).toBe(1);
+    await paidOnce(id);
+  });
+});
+
+it('after a restore only what was deleted is built again, and not what people are asked about after many attempts', async () => {
+  await start();
+  await payroll.stopPastTheGate();
+  const id = await payroll.paid(payFile(payRows(4)));
+  await payroll.until(id, ['SUBMITTING'], 20_000);
+  await restoring.backUp();
+  const [givenUp] = (await payroll.run(id)).instructions;
+  await restoring.inBackup(`SET session_replication_role = replica;
+    UPDATE instruction SET status = 'ABANDONED' WHERE bank_instruction_id = '${givenUp.bankInstructionId}'`);
+  await restoring.restore();
+  await restoring.answered();
+  const attempts = await restoring.stored<{ status: string; attempt: number }>(
+    `SELECT i.status, i.attempt FROM instruction i JOIN planned_instruction p ON p.id = i.planned_instruction_id
+     WHERE i.pay_run_id = (SELECT id FROM pay_run WHERE status = 'SUBMITTING') ORDER BY p.ordinal, i.attempt`,
+  );
+  expect(attempts).toMatchObject([
+    { status: 'ABANDONED', attempt: 1 },
+    { status: 'ABANDONED', attempt: 1 },
+    { attempt: 2 },
+  ]);
 });

@@ -5,17 +5,11 @@ import { InstructionReader } from '../../src/submission/read-back';
 import { RestoreAdoption } from '../../src/submission/restore-adoption';
 import { RestoreCheck } from '../../src/submission/restore-check';
 import type { RestoreWatch } from '../../src/submission/restore-watch';
-import type { RestoreFence } from '../../src/submission/restore-fence';
 import type { Finding } from '../../src/submission/restore-words';
 import { idsOf, RESTORE } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
 import { connected, execute, isWaitedFor, select } from '../support/database';
 import { eventually } from '../support/eventually';
-
-const NO_FENCE = {
-  held: () => Promise.resolve(),
-  forgotten: (_employerId: string, _restoreId: string, findings: unknown) => Promise.resolve(findings),
-} as unknown as RestoreFence;
 
 const WAITING = {
   bank_instruction_id: 'b1',
@@ -41,7 +35,7 @@ describe('a forgotten submit that was not taken over', () => {
       inEmployer: (_employerId: string, work: (tx: EmployerTransaction) => unknown) => work(tx),
     } as unknown as Database;
     const adoption = { adopt } as unknown as RestoreAdoption;
-    return new RestoreCheck(database, undefined as never, adoption, {} as RestoreWatch, NO_FENCE, {
+    return new RestoreCheck(database, undefined as never, adoption, {} as RestoreWatch, {
       WATCH_DAYS: 30,
     });
   };
@@ -87,7 +81,7 @@ it('after a restore each instruction is read, also behind one that fails: all ar
   const readTimes = async (failure: Error) => {
     const standing = jest.fn().mockRejectedValue(failure);
     const reader = { standing } as unknown as InstructionReader;
-    const check = new RestoreCheck(database, reader, {} as RestoreAdoption, {} as RestoreWatch, NO_FENCE, {
+    const check = new RestoreCheck(database, reader, {} as RestoreAdoption, {} as RestoreWatch, {
       WATCH_DAYS: 30,
     });
     await expect(check['movedOf']('e1', sweep)).rejects.toBe(failure);
@@ -112,7 +106,6 @@ describe('after a restore', () => {
       {} as InstructionReader,
       {} as RestoreAdoption,
       {} as RestoreWatch,
-      NO_FENCE,
       { WATCH_DAYS: watchDays },
     );
     const sweep = { readable: true, unknown: [], moved: [], unidentified, unread: 0 };
