@@ -49,6 +49,9 @@ export interface Alarm {
   since?: Date | null;
 }
 
+/** How what was asked about open payments is resolved once none is, by whatever end. */
+export const ALL_ENDED = 'every payment reached its end';
+
 /** What an alarm about an instruction says of it; with its plan, that it holds up all its payments. */
 export function aboutInstruction(
   { id, payRunId, bankInstructionId }: Pick<Instruction, 'id' | 'payRunId' | 'bankInstructionId'>,

@@ -11,7 +11,7 @@ import { TAKES_ITS_PLACE } from '../pay-run/replaced.store';
 /** What the bank has of one kind: rows of instructions in a state, by add outcome and bank status as received. */
 export interface BankPart extends CountAndSum {
   instruction: InstructionStatus;
-  /** Empty while the bank has not said a status. */
+  /** Empty while the bank has not said a status, or of a submitted instruction shown none since. */
   bankStatus: string;
   addOutcome: AddOutcome;
 }
@@ -104,12 +104,18 @@ interface Row {
   amount_minor: string;
 }
 
+/**
+ * The status that the bank shows of `bank_payment b` of `instruction i`; of one that was submitted null before the first
+ * read since, like that of what the bank shows nowhere: what its add was answered with is no end of it.
+ */
+export const STATUS_AT_BANK = `CASE WHEN b.bank_status_at IS NOT NULL OR i.status NOT IN ('SUBMITTED', 'CLOSED') THEN b.bank_status END`;
+
 /** One statement, hence one moment: work that goes on meanwhile is in all of the parts or in none. */
 const AGGREGATES = `
   WITH run AS (SELECT * FROM pay_run WHERE employer_id = $1 AND id = ANY ($2)),
   at_bank AS (
     SELECT i.pay_run_id, i.status, i.verified_at, b.row_no, b.payment_id, b.add_outcome,
-      coalesce(b.bank_status, '') AS bank_status
+      coalesce(${STATUS_AT_BANK}, '') AS bank_status
     FROM instruction i
     JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
     WHERE i.employer_id = $1 AND i.pay_run_id = ANY ($2)

@@ -8,7 +8,7 @@ import { CORRECTED_BY } from '../pay-run/kept-back';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { REPLACED_BY } from '../pay-run/pay-run.reads';
 import { rowHash } from '../pay-run/run-hash';
-import { joinByHash } from './aggregates';
+import { joinByHash, STATUS_AT_BANK } from './aggregates';
 import { judgeRow, RowDifference } from './row-difference';
 
 /** A row of a run with what we and the bank say of it. The IBAN is masked, the amount in minor units. */
@@ -59,8 +59,8 @@ const ROWS = `
   FROM payment p
   LEFT JOIN payment_decision d ON d.employer_id = p.employer_id AND d.payment_id = p.id
   LEFT JOIN (
-    SELECT b.payment_id, b.row_no, b.bank_payment_id, b.bank_status
-    FROM bank_payment b
+    SELECT b.payment_id, b.row_no, b.bank_payment_id, ${STATUS_AT_BANK} AS bank_status
+    FROM bank_payment b JOIN instruction i ON i.employer_id = b.employer_id AND i.id = b.instruction_id
     WHERE b.employer_id = $1 AND b.bank_payment_id IS NOT NULL AND b.instruction_id = ANY (ARRAY(
       SELECT id FROM instruction
       WHERE employer_id = $1 AND pay_run_id = $2 AND status NOT IN ('ABANDONED', 'CANCELLED')))) AS b

@@ -2,7 +2,7 @@ import { EmployerTransaction } from '../database/database';
 import { isEndedUnpaid, isStepFurther, isUntaken } from '../domain/bank-status';
 import { sumMinor } from '../domain/money';
 import { isPaymentFinal } from '../domain/payment';
-import { aboutInstruction, clear, raiseNaming } from '../pay-run/attention.store';
+import { aboutInstruction, ALL_ENDED, clear, raiseNaming } from '../pay-run/attention.store';
 import { IF_EXECUTED } from '../pay-run/attention-words';
 import { Instruction } from '../pay-run/instruction.entity';
 import { FollowedPayment, Progress } from './follow-plan';
@@ -32,7 +32,10 @@ export async function tellOfEnded(
   const { bankStatus } = instruction;
   if (bankStatus === null || !isEndedUnpaid(bankStatus)) return;
   const open = openUntaken(payments);
-  if (open.length === 0) return clear(tx, ['ENDED_BY_BANK'], instruction.id, WENT_ON);
+  if (open.length === 0) {
+    const allEnded = payments.every(({ status }) => isPaymentFinal(status));
+    return clear(tx, ['ENDED_BY_BANK'], instruction.id, allEnded ? ALL_ENDED : WENT_ON);
+  }
   if (before === null || !isEndedUnpaid(before)) return;
   const goesOn = progress.some(({ payment, shown }) => isStepFurther(shown, payment.rank));
   if (goesOn) await recordWentOn(tx, instruction);

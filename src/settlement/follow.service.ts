@@ -32,6 +32,7 @@ import { BalanceLook } from './balance-look';
 import { contradictedForMs } from './contradiction';
 import { ENDED, nowRead, tellOfHidden, tellOfRefused, tellOfUnread } from './ended-unread';
 import { wordsOfMissing } from './follow-alarms';
+import { mayMoveOnItsDate } from './follow.store';
 import { Followed, loadFollowed } from './followed';
 import { Follower, type Step } from './follower';
 import { nextLookMs, watchOf } from './looks';
@@ -359,9 +360,9 @@ export class FollowService {
       ? (instruction.closedAt ?? (await lastMovedAt(tx, instruction)))
       : (instruction.submittedAt ?? instruction.createdAt);
     const ageMs = Math.max(0, now - since.getTime());
-    // The bank may still execute on its date what was given up, or declared not executed or not paid, before it.
     const dueMs = Date.parse(await dateOf(tx, planned));
-    const watchedFrom = new Date(Math.max(since.getTime(), dueMs));
+    const mayMove = dueMs > since.getTime() && (await mayMoveOnItsDate(tx, instruction, planned));
+    const watchedFrom = mayMove ? new Date(dueMs) : since;
     const isOver = watched && now - watchedFrom.getTime() > WATCH_DAYS * DAY_MS;
     if (isOver && !(await mayCompareYet(tx, followed, watchedFrom, new Date(now), WATCH_DAYS)))
       return 'never';

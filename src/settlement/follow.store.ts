@@ -4,7 +4,7 @@ import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { PaymentStatus } from '../domain/payment';
-import { Instruction } from '../pay-run/instruction.entity';
+import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { messageIdOf } from '../pay-run/message-id';
 import { movePayments, RowRange } from '../pay-run/payment.store';
 import { tellOfContradictions } from './contradiction';
@@ -109,6 +109,28 @@ export async function followedPayments(
       chargesMinor: payment.charges_minor === null ? null : BigInt(payment.charges_minor),
     };
   });
+}
+
+/**
+ * Whether the bank may still execute on its date what ended before it: what was given up, or declared not executed, or of
+ * whose payments people ended any. Not what the bank itself has ended wholly.
+ */
+export async function mayMoveOnItsDate(
+  tx: EmployerTransaction,
+  { id, status }: Pick<Instruction, 'id' | 'status'>,
+  { payRunId, firstRow, lastRow }: Pick<PlannedInstruction, 'payRunId' | 'firstRow' | 'lastRow'>,
+): Promise<boolean> {
+  if (status !== 'CLOSED') return true;
+  const byWord = await tx.query(
+    `SELECT FROM payment_decision WHERE employer_id = $1 AND instruction_id = $2
+     UNION ALL
+     SELECT FROM payment
+     WHERE employer_id = $1 AND pay_run_id = $3 AND row_no BETWEEN $4 AND $5 AND status = 'VOID'
+     LIMIT 1`,
+    [tx.employerId, id, payRunId, firstRow, lastRow],
+    'kept',
+  );
+  return byWord.length > 0;
 }
 
 /** By id. Not joined with the bank's records in the database, which may choose to read all of them for each row. */

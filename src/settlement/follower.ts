@@ -20,7 +20,7 @@ import { endOf } from '../domain/pay-run';
 import { isPaymentFinal } from '../domain/payment';
 import { latestDate } from '../domain/shown-date';
 import { type InstructionAtBank, knownTo, lackingIn, type ShownBy } from '../employer/instruction-at-bank';
-import { clear } from '../pay-run/attention.store';
+import { ALL_ENDED, clear } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { contradictions, rowsById, shownFields } from '../pay-run/match';
@@ -417,7 +417,7 @@ export class Follower {
       { closedAt: this.clock.now(), outcome },
       reason,
     );
-    await clear(tx, ENDED_WITH_ALL, instruction.id, 'every payment reached its end');
+    await clear(tx, ENDED_WITH_ALL, instruction.id, ALL_ENDED);
     wake(tx, 'RUN', [instruction.payRunId]);
     // What these payments replace may have been paid after all since the look before the submit.
     const replaced = await instructionsReplacedIn(tx, followed.planned);

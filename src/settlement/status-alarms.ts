@@ -1,11 +1,18 @@
 import { EmployerTransaction } from '../database/database';
-import { isBeforeSubmit, isPastSubmit, isUnclear, NEVER_SHOWN, readBankStatus } from '../domain/bank-status';
+import {
+  isBeforeSubmit,
+  isPastSubmit,
+  isUnclear,
+  mayBeSubmitted,
+  NEVER_SHOWN,
+  readBankStatus,
+} from '../domain/bank-status';
 import { textOfFirstFew } from '../domain/first-few';
 import { sumMinor } from '../domain/money';
 import { ATTENTION_WORDS } from '../pay-run/attention-words';
 import { subjectAfterEnd } from '../pay-run/named-subject';
 import { showId } from '../http/prefixed-id';
-import { aboutInstruction, clear, openAbout, raiseNaming } from '../pay-run/attention.store';
+import { aboutInstruction, ALL_ENDED, clear, openAbout, raiseNaming } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { paidAgain } from '../pay-run/stop-successors';
 import { alarmOfStatus, FollowedPayment } from './follow-plan';
@@ -63,7 +70,12 @@ export async function tellOfStatuses(
     if (alarming.length === 0) {
       const maySayNothing = kind === 'BANK_ACTION_REQUIRED' && shouldHaveMoved;
       if (maySayNothing && (await tellOfStandstill(tx, instruction, payments, unread))) continue;
-      await clear(tx, [kind], instruction.id, 'the bank went on to a documented status');
+      await clear(
+        tx,
+        [kind],
+        instruction.id,
+        openOf(payments).length === 0 ? ALL_ENDED : 'the bank went on to a documented status',
+      );
       continue;
     }
     const alarm = {
@@ -210,7 +222,8 @@ const PAST_CUT_OFF = 'The cut-off of the execution date passed, and ';
 const STANDS_STILL = `${PAST_CUT_OFF}as far as the bank shows, no payment of the submitted instruction has moved.`;
 
 /**
- * Raises the alarm of what is open when no payment has moved since before the submit; false when one has, or none is open,
+ * Raises the alarm of what is open when no payment is known to have moved since the submit, as what was refused before it
+ * is not; false when one is, or none is open,
  * or the bank says why. While nothing can be read it asks for less, and anew once that can, unless two people have decided
  * more.
  */
@@ -223,7 +236,7 @@ async function tellOfStandstill(
   const { kind } = readBankStatus(instruction.bankStatus ?? '');
   const open = openOf(payments);
   if (open.length === 0 || kind === 'waiting' || kind === 'terminal') return false;
-  if (payments.some(({ bankStatus }) => bankStatus !== null && !isBeforeSubmit(bankStatus))) return false;
+  if (payments.some(({ bankStatus }) => bankStatus !== null && mayBeSubmitted(bankStatus))) return false;
   const alarm = {
     kind: 'BANK_ACTION_REQUIRED',
     ...aboutInstruction(instruction),

@@ -161,6 +161,47 @@ describe('the schema', () => {
     }
   });
 
+  it('reads again what ended and may be watched by its date, and asks of payments that are not final by their status', async () => {
+    const older = await testDatabase();
+    try {
+      await execute(older.superuserUrl, twoEmployers());
+      while ((await revertMigration(older.adminUrl)) !== 'WakeWhatIsWatchedByItsDate1795132860230');
+      const mine = idsOf(1);
+      const told = (happened: string) =>
+        `('${mine.employer}', gen_random_uuid(), 'ROW_UNSEEN', gen_random_uuid(), '${happened}', '-', '-')`;
+      const NOT_FINAL = '3 payments are not final two banking days after the execution date. More.';
+      await execute(
+        older.superuserUrl,
+        `SET session_replication_role = replica;
+         UPDATE pay_run_version SET execution_date =
+           CASE employer_id WHEN '${mine.employer}' THEN current_date - 89 ELSE current_date - 90 END;
+         UPDATE instruction SET status = 'CLOSED', outcome = 'FAILED', closed_at = current_date - CASE id
+           WHEN '${mine.instruction[0]}' THEN 91 ELSE 88 END
+         WHERE id IN ('${mine.instruction.join(`', '`)}');
+         DELETE FROM lease;
+         INSERT INTO lease (subject_id, kind, employer_id, wake_at)
+           SELECT id, 'FOLLOW', employer_id, 'infinity' FROM instruction;
+         INSERT INTO attention (employer_id, id, kind, subject_id, happened, certain, ask_bank)
+         VALUES ${told(NOT_FINAL)}, ${told('otherwise')}`,
+      );
+      await runMigrations(older.adminUrl);
+      const woken = await select<{ id: string }>(
+        older.superuserUrl,
+        `SELECT subject_id AS id FROM lease WHERE wake_at <= now()`,
+      );
+      const expected = [mine.instruction[0], mine.abandoned, mine.unmoved];
+      expect(woken.map(({ id }) => id).sort()).toEqual(expected.sort());
+      expect(
+        await select(
+          older.superuserUrl,
+          `SELECT happened FROM attention WHERE kind = 'ROW_UNSEEN' AND resolved_at IS NULL`,
+        ),
+      ).toEqual([{ happened: 'otherwise' }]);
+    } finally {
+      await older.drop();
+    }
+  });
+
   it('has a column for every property of every entity, with its type and nullability, and no other', async () => {
     const source = await new DataSource(dataSourceOptions(database.url, ENTITIES, 2)).initialize();
     try {

@@ -150,7 +150,7 @@ export class RunAtBank {
     return this.work(async (tx, run) => {
       for (const [rowNo, fate] of byRow) {
         await tx.query(
-          `UPDATE bank_payment b SET bank_status = $3, bank_rank = $4 FROM instruction i
+          `UPDATE bank_payment b SET bank_status = $3, bank_rank = $4, bank_status_at = now() FROM instruction i
            WHERE b.employer_id = $1 AND i.employer_id = b.employer_id AND i.id = b.instruction_id
              AND i.pay_run_id = $2 AND i.status = 'SUBMITTED' AND b.row_no = $5`,
           [tx.employerId, run.id, fate, rankOf(fate), rowNo],

@@ -394,12 +394,14 @@ describe.each([
     `submitted_at = now() - interval '40 days', closed_at = now() - interval '31 days', outcome = 'FAILED'`,
   ],
 ])('what %s more than the days ago that it is watched', (_what, status, ended) => {
-  const isReadAgain = async (executionDate: string) => {
+  const isReadAgain = async (executionDate: string, declared = 'VOID') => {
     await execute(
       office.server.superuserUrl,
       `SET session_replication_role = replica;
        UPDATE instruction SET status = '${status}', bank_instruction_id = '4711', ${ended}
        WHERE id = '${ours.instruction[1]}';
+       UPDATE payment SET status = '${declared}', live = false;
+       DELETE FROM payment_decision;
        UPDATE state_change SET at = now() - interval '31 days';
        UPDATE instruction SET created_at = now() - interval '31 days';
        UPDATE pay_run SET execution_date = current_date - 32;
@@ -421,6 +423,12 @@ describe.each([
   ])('%s', async (_what, executionDate, expected) => {
     expect(await isReadAgain(executionDate)).toEqual([{ again: expected, daily: expected }]);
   });
+
+  if (status === 'CLOSED')
+    it('is read no more, whatever its date, where the bank had ended all of it', async () => {
+      const expected = [{ again: false, daily: false }];
+      expect(await isReadAgain('current_date + 15', 'FAILED')).toEqual(expected);
+    });
 });
 
 describe('what ended more than the days ago that it is watched', () => {

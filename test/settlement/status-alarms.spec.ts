@@ -143,6 +143,18 @@ describe('what is held up where no payment has moved past the cut-off', () => {
     expect(await asked()).toEqual([{ payments: 1, amount: '10000' }]);
     await tell([initiated(1, 'VOID'), initiated(2, 'VOID')]);
     expect(await asked()).toEqual([]);
+    expect(
+      await select(
+        office.server.superuserUrl,
+        `SELECT resolution FROM attention WHERE kind = 'BANK_ACTION_REQUIRED' AND resolved_at IS NOT NULL ORDER BY resolved_at DESC LIMIT 1`,
+      ),
+    ).toEqual([{ resolution: 'every payment reached its end' }]);
+  });
+
+  it('is what is open beside a payment that was refused before the submit', async () => {
+    const refused = { rowNo: 2, bankStatus: 'INI_INT_CTRL_FAILED' };
+    await tell([initiated(1, 'SUBMITTED'), followed({ ...refused, status: 'FAILED', rank: 14 })]);
+    expect(await asked()).toEqual([{ payments: 1, amount: '10000' }]);
   });
 });
 
