@@ -58,6 +58,9 @@ export interface Lent {
   readonly bound: SilenceBound;
 }
 
+/** The server ends a session that holds a lock of `exclusively` and says nothing for so long, and gives the lock to others. */
+const SILENT_MS = 30_000;
+
 /**
  * The one door to the database: every unit of work is a transaction opened here, or one question. Each throws
  * DatabaseAway when nothing was committed for want of a connection, and NotDurable when it cannot be known what was.
@@ -132,7 +135,8 @@ export class Database {
 
   /**
    * Runs `work` while nobody else, in any process, works under the same name. No transaction is open meanwhile, so
-   * `work` may call the outside. It holds one connection of the pool and may need another: queue before it.
+   * `work` may call the outside. It holds one connection of the pool and may need another: queue before it. A process that
+   * is paused or lost meanwhile holds it for `SILENT_MS` at most, and finds others at work when it goes on.
    * @throws the server's lock time-out when it was not free in time.
    */
   exclusively<T>(name: string, work: () => Promise<T>): Promise<T> {
@@ -162,12 +166,20 @@ export class Database {
       });
       bound.allow(0);
       if (lockOf?.held === false) return undefined;
+      const beHeard = () =>
+        runner
+          .query(`SELECT set_config('idle_session_timeout', $1, false)`, [String(SILENT_MS)])
+          .catch(() => undefined);
+      const beats = setInterval(() => void beHeard(), SILENT_MS / 3);
       try {
+        await beHeard();
         return await work();
       } finally {
+        clearInterval(beats);
         bound.allow(connectMs);
+        const free = `SELECT pg_advisory_unlock(hashtext($1)), set_config('idle_session_timeout', NULL, false)`;
         // A connection that ends gives its locks back as well.
-        await runner.query('SELECT pg_advisory_unlock(hashtext($1))', [name]).catch(() => bound.cut());
+        await runner.query(free, [name]).catch(() => bound.cut());
       }
     } finally {
       await giveBack(lent);

@@ -11,6 +11,7 @@ import { INSTRUCTION_INITIAL } from '../../src/domain/instruction';
 import { PAY_RUN_INITIAL } from '../../src/domain/pay-run';
 import { ENTITIES } from '../../src/entities';
 import { execute, select, TestDatabase, testDatabase } from '../support/database';
+import { eventually } from '../support/eventually';
 import { takeCallsInside } from '../support/no-bank-call-inside';
 import { firstRows, idsOf, insertion, Row, secondRows, twoEmployers, uuid } from './two-employers';
 
@@ -524,6 +525,36 @@ describe('work that is done by one at a time', () => {
     await other.exclusivelyIfFree('x', add('when it is'));
     await one.exclusivelyIfFree('x', add('again'));
     expect(done).toEqual(['when it is', 'again']);
+  });
+
+  it('is free again once the server has heard nothing for a while of who has it', async () => {
+    const [one, other] = replicas as [Database, Database];
+    const letGo: (() => void)[] = [];
+    const hold = (database: Database, name: string) =>
+      database.exclusively(name, () => new Promise<void>((resolve) => letGo.push(resolve)));
+    const taken = async () =>
+      (
+        await select<{ name: string }>(
+          server.superuserUrl,
+          `SELECT name FROM pg_locks JOIN unnest(ARRAY['heard', 'paused']) AS name
+             ON objid::bigint = hashtext(name)::bigint & 4294967295
+           WHERE locktype = 'advisory' ORDER BY name`,
+        )
+      ).map(({ name }) => name);
+    const heard = hold(one, 'heard');
+    await eventually(() => Promise.resolve(letGo.length === 1), 5_000);
+    const beats = jest.spyOn(global, 'setInterval').mockReturnValue(undefined as unknown as NodeJS.Timeout);
+    const paused = hold(other, 'paused');
+    await eventually(() => Promise.resolve(letGo.length === 2), 5_000);
+    beats.mockRestore();
+    expect(await taken()).toEqual(['heard', 'paused']);
+    await eventually(async () => !(await taken()).includes('paused'), 60_000);
+    expect(await taken()).toEqual(['heard']);
+    for (const go of letGo) go();
+    await Promise.all([heard, paused]);
+    expect(await taken()).toEqual([]);
+    const setting = `SELECT current_setting('idle_session_timeout') AS left`;
+    expect(await one.ask(setting)).toEqual([{ left: '0' }]);
   });
 
   it('lets the next one in when it failed', async () => {
