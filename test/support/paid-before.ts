@@ -2,6 +2,7 @@ import axios from 'axios';
 import { PATHS } from '../../src/bank/types';
 import { DEFAULT_TOKEN, type Sandbox } from '../../src/bank-sandbox/sandbox';
 import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
+import { previousBankingDay } from '../../src/domain/business-day';
 import { DAY_MS } from '../../src/domain/durations';
 import { messageIdOf } from '../../src/pay-run/message-id';
 import { germanIban } from './pay-rows';
@@ -16,9 +17,10 @@ export interface PaidBefore {
   calls: Record<string, number>;
 }
 
-/** When a bank is to be started at which something was paid before. */
+/** When a bank is to be started at which something was paid before: at noon of a day on which any bank pays. */
 export function longAgo(): number {
-  return Date.now() - DAYS_AGO * DAY_MS;
+  const date = previousBankingDay(new Date(Date.now() - DAYS_AGO * DAY_MS).toISOString().slice(0, 10));
+  return Date.parse(`${date}T12:00:00Z`);
 }
 
 /**
