@@ -69,7 +69,8 @@ export class DatabaseModule implements OnApplicationBootstrap {
   /**
    * Looks whether the database is the one the service last ran on before anything works on it.
    * @throws UnsafeRole when the role could see past row-level security; ConfigurationError under another hash key than its
-   * data have, or a time zone that the database does not take for the same; Error when migrations are missing, or the restore witness cannot be read.
+   * data have, or a time zone that the database does not take for the same; Error when migrations are missing, or the
+   * restore witness cannot be read.
    */
   async onApplicationBootstrap(): Promise<void> {
     const runner = this.dataSource.createQueryRunner();

@@ -68,12 +68,14 @@ export const INSTRUCTION_UNSENT: readonly InstructionStatus[] = ['PLANNED', 'BUI
 /** The states in which an instruction's submit is parked for people. */
 export const INSTRUCTION_PARKED: readonly InstructionStatus[] = ['SUBMIT_REFUSED', 'SUBMIT_UNKNOWN'];
 
+/** The states in which a submit may have been sent, and nobody knows yet what became of it. */
+export const INSTRUCTION_IN_DOUBT: readonly InstructionStatus[] = ['SUBMIT_INTENT', ...INSTRUCTION_PARKED];
+
 /** The states in which the bank may execute an instruction, be it that it refused the submit, until people decide what happened. */
-export const INSTRUCTION_UNDER_WAY: readonly InstructionStatus[] = [
-  'SUBMIT_INTENT',
-  ...INSTRUCTION_PARKED,
-  'SUBMITTED',
-];
+export const INSTRUCTION_UNDER_WAY: readonly InstructionStatus[] = [...INSTRUCTION_IN_DOUBT, 'SUBMITTED'];
+
+/** The states of what was submitted: it is followed, and watched once it has ended. */
+export const INSTRUCTION_FOLLOWED: readonly InstructionStatus[] = ['SUBMITTED', 'CLOSED'];
 
 /** The states in which nothing is paid by an instruction any more, as far as is known: the bank is watched for a move. */
 export const INSTRUCTION_GIVEN_UP: readonly InstructionStatus[] = ['ABANDONED', 'RELEASED', 'VOID'];

@@ -61,8 +61,9 @@ const EXECUTED_UNTIL = `greatest(f.found_at, coalesce(f.execution_date, f.found_
 /**
  * A run that may be one which a restored database has forgotten, and the bank executed or will, of whatever date this one is:
  * of a month before that in which the bank may execute what was forgotten, of that or the next, or as far ahead of these as
- * pay may be. Where the doubt is of known runs alone, only one of the month of such a run is. An employer that was made later may itself have been forgotten: it is held by what the bank shows, and no
- * record knows, of its accounts or of nobody can tell whose.
+ * pay may be. Where the doubt is of known runs alone, only one of the month of such a run is. An employer that was made later
+ * may itself have been forgotten: it is held by what the bank shows, and no record knows, of its accounts or of nobody can
+ * tell whose.
  */
 async function findForgotten(tx: EmployerTransaction, { period }: PayKey): Promise<void> {
   await note(

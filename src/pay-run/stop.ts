@@ -142,7 +142,10 @@ async function awaitTurnOfEmployer(tx: EmployerTransaction): Promise<void> {
   await tx.query(`SELECT FROM employer WHERE id = $1 FOR NO KEY UPDATE`, [tx.employerId]);
 }
 
-/** Whether two people let our access go on after a question that told of something, as `isConfirmed` has it, be it while this waited for its turn with the transaction's employer. */
+/**
+ * Whether two people let our access go on after a question that told of something, as `isConfirmed` has it, be it while this
+ * waited for its turn with the transaction's employer.
+ */
 export function isAccessLetGoOn(
   tx: EmployerTransaction,
   parameters: readonly unknown[],

@@ -1,6 +1,7 @@
 import { byKey } from '../database/by-key';
 import { EmployerTransaction } from '../database/database';
-import { InstructionStatus } from '../domain/instruction';
+import { words } from '../database/words';
+import { INSTRUCTION_FOLLOWED, InstructionStatus } from '../domain/instruction';
 import { PayRunStatus } from '../domain/pay-run';
 import { PaymentStatus } from '../domain/payment';
 import { CountAndSum, NOTHING } from '../domain/reconciliation';
@@ -108,7 +109,8 @@ interface Row {
  * The status that the bank shows of `bank_payment b` of `instruction i`; of one that was submitted null before the first
  * read since, like that of what the bank shows nowhere: what its add was answered with is no end of it.
  */
-export const STATUS_AT_BANK = `CASE WHEN b.bank_status_at IS NOT NULL OR i.status NOT IN ('SUBMITTED', 'CLOSED') THEN b.bank_status END`;
+export const STATUS_AT_BANK = `CASE WHEN b.bank_status_at IS NOT NULL OR i.status NOT IN (${words(INSTRUCTION_FOLLOWED)})
+  THEN b.bank_status END`;
 
 /** One statement, hence one moment: work that goes on meanwhile is in all of the parts or in none. */
 const AGGREGATES = `
@@ -214,7 +216,7 @@ const AGGREGATES = `
   SELECT 'givenUpMoved', i.pay_run_id, '', NULL, NULL, sum(p.row_count), sum(p.total_minor)
   FROM moved_instruction m
   JOIN instruction i ON i.employer_id = m.employer_id AND i.id = m.instruction_id AND i.pay_run_id = ANY ($2)
-    AND i.status NOT IN ('SUBMITTED', 'CLOSED')
+    AND i.status NOT IN (${words(INSTRUCTION_FOLLOWED)})
   JOIN planned_instruction p ON p.employer_id = i.employer_id AND p.id = i.planned_instruction_id
     AND p.pay_run_id = ANY ($2)
   WHERE m.employer_id = $1

@@ -1,8 +1,6 @@
 import { words } from '../database/words';
-import { INSTRUCTION_GIVEN_UP, InstructionStatus } from '../domain/instruction';
+import { INSTRUCTION_FOLLOWED, INSTRUCTION_GIVEN_UP } from '../domain/instruction';
 import { inSql, Invariant } from './invariant';
-
-const FOLLOWED: readonly InstructionStatus[] = ['SUBMITTED', 'CLOSED'];
 
 /** What ended is watched for a day at least, whatever `WATCH_DAYS` says. */
 const SURELY_WATCHED = `interval '1 day'`;
@@ -17,7 +15,7 @@ export const FOLLOWING_INVARIANTS: readonly Invariant[] = [
     },
     `SELECT i.pay_run_id, i.id, count(*)
      FROM at_bank b
-     JOIN ins i ON i.id = b.instruction_id AND i.status IN (${words(FOLLOWED)})
+     JOIN ins i ON i.id = b.instruction_id AND i.status IN (${words(INSTRUCTION_FOLLOWED)})
      JOIN paid m ON m.id = b.payment_id
      WHERE (m.returned_at IS NOT NULL) <> (m.status = 'SETTLED' AND b.bank_status IS NOT DISTINCT FROM 'RETURNED')
      GROUP BY i.pay_run_id, i.id`,

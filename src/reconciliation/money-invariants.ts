@@ -1,19 +1,12 @@
 import { PATHS } from '../bank/types';
 import { words } from '../database/words';
-import { InstructionStatus } from '../domain/instruction';
+import { INSTRUCTION_FOLLOWED, INSTRUCTION_IN_DOUBT, InstructionStatus } from '../domain/instruction';
 import { PAYMENT_ENDED_BY_BANK, PaymentStatus } from '../domain/payment';
 import { inSql, Invariant } from './invariant';
 
-const SUBMITTED: readonly InstructionStatus[] = ['SUBMITTED', 'CLOSED'];
 const DEAD: readonly InstructionStatus[] = ['ABANDONED', 'CANCELLED', 'RELEASED', 'VOID'];
 /** The states that only a submit attempt leads to. */
-const ATTEMPTED: readonly InstructionStatus[] = [
-  'SUBMIT_INTENT',
-  'SUBMIT_REFUSED',
-  'SUBMIT_UNKNOWN',
-  'VOID',
-  ...SUBMITTED,
-];
+const ATTEMPTED: readonly InstructionStatus[] = [...INSTRUCTION_IN_DOUBT, 'VOID', ...INSTRUCTION_FOLLOWED];
 const MOVED: readonly PaymentStatus[] = ['SUBMITTED', 'SETTLED', 'FAILED', 'REJECTED'];
 
 /** The record of calls may be archived by month: what is older is not held against them. */
@@ -119,7 +112,7 @@ export const MONEY_INVARIANTS: readonly Invariant[] = [
      LEFT JOIN (
        SELECT b.payment_id, b.row_no
        FROM at_bank b
-       JOIN ins i ON i.id = b.instruction_id AND i.status IN (${words(SUBMITTED)})
+       JOIN ins i ON i.id = b.instruction_id AND i.status IN (${words(INSTRUCTION_FOLLOWED)})
        JOIN standing s ON s.instruction_id = i.id AND s.outcome = 'EXECUTED'
        WHERE b.bank_payment_id IS NOT NULL) AS proof ON proof.payment_id = m.id AND proof.row_no = m.row_no
      WHERE m.status = 'SETTLED' AND proof.payment_id IS NULL GROUP BY m.pay_run_id`,
@@ -151,7 +144,7 @@ export const MONEY_INVARIANTS: readonly Invariant[] = [
      SELECT m.pay_run_id, l.id, count(*)
      FROM planned_row m
      LEFT JOIN live l ON l.planned_instruction_id = m.plan_id
-     WHERE m.status IN (${words(MOVED)}) AND (l.status IN (${words(SUBMITTED)})) IS NOT TRUE
+     WHERE m.status IN (${words(MOVED)}) AND (l.status IN (${words(INSTRUCTION_FOLLOWED)})) IS NOT TRUE
      GROUP BY m.pay_run_id, l.id`,
   ),
 ];

@@ -24,8 +24,8 @@ const RESTORED_IS_OPEN = `EXISTS (SELECT FROM attention
  * The kinds of such attention that are open, by run: while there is one, sums that agree explain nothing. After a restore
  * nothing is explained until people have answered for it. A difference told of a single payment is one found after the
  * submit; while an instruction is built it is told of the instruction. That rows are not seen is a doubt where it is told of
- * the run: of what had ended. What a status means is a doubt where it is asked of
- * what had ended: what is open no sum counts yet; an answer that cannot be used, where it is one of what was submitted.
+ * the run: of what had ended. What a status means is a doubt where it is asked of what had ended: what is open no sum counts
+ * yet; an answer that cannot be used, where it is one of what was submitted.
  *
  * Four doubts outlast what people decide: that the bank shows of a payment what contradicts its end, or people's word, of
  * which sums count what stood first; that something given up has moved; that something was submitted without being in the record, or may have

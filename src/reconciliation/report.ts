@@ -1,4 +1,9 @@
-import { InstructionStatus, isInstructionLive } from '../domain/instruction';
+import {
+  INSTRUCTION_FOLLOWED,
+  INSTRUCTION_IN_DOUBT,
+  InstructionStatus,
+  isInstructionLive,
+} from '../domain/instruction';
 import { sumMinor } from '../domain/money';
 import { PaymentStatus } from '../domain/payment';
 import {
@@ -80,11 +85,14 @@ export interface Report {
   explained: boolean;
 }
 
-const SUBMITTED: readonly InstructionStatus[] = ['SUBMITTED', 'CLOSED'];
 const WAITING: readonly InstructionStatus[] = ['BUILDING', 'VERIFIED'];
-const IN_DOUBT: readonly InstructionStatus[] = ['SUBMIT_INTENT', 'SUBMIT_REFUSED', 'SUBMIT_UNKNOWN'];
 const DROPPED: readonly InstructionStatus[] = ['VOID', 'RELEASED'];
-const BUILT: readonly InstructionStatus[] = ['VERIFIED', ...IN_DOUBT, ...SUBMITTED, ...DROPPED];
+const BUILT: readonly InstructionStatus[] = [
+  'VERIFIED',
+  ...INSTRUCTION_IN_DOUBT,
+  ...INSTRUCTION_FOLLOWED,
+  ...DROPPED,
+];
 
 /** Draws up the report of a run from its aggregates. */
 export function drawUp(run: RunAggregates): Report {
@@ -92,7 +100,7 @@ export function drawUp(run: RunAggregates): Report {
   const declared = declaredVoid(run);
   const byWord = paidByWord(run);
   const ofSubmitted = withoutDeclared(
-    byStatus(bank.filter(({ instruction }) => SUBMITTED.includes(instruction))),
+    byStatus(bank.filter(({ instruction }) => INSTRUCTION_FOLLOWED.includes(instruction))),
     [...declared, ...byWord],
   );
   ofSubmitted.set('SETTLED', add([ofSubmitted.get('SETTLED'), ...byWord]));
@@ -103,7 +111,7 @@ export function drawUp(run: RunAggregates): Report {
     excluded: moved(run, 'to', 'EXCLUDED'),
     approved: rowsOfRun(run),
     byPaymentStatus: Object.fromEntries(run.payments),
-    submitted: less(planned(run, SUBMITTED), add(declared)),
+    submitted: less(planned(run, INSTRUCTION_FOLLOWED), add(declared)),
     bankByStatus: Object.fromEntries(ofSubmitted),
   });
   const lines = [...conservation, ...furtherLines(run, bank, declared, byWord)];
@@ -134,7 +142,8 @@ function rowsOfRun(run: RunAggregates): CountAndSum {
 /** What two people declared not executed after its submit, since the bank had ended its instruction without it. */
 function declaredVoid(run: RunAggregates): Pair[] {
   return run.pairs.filter(
-    ({ status, instruction }) => status === 'VOID' && instruction !== null && SUBMITTED.includes(instruction),
+    ({ status, instruction }) =>
+      status === 'VOID' && instruction !== null && INSTRUCTION_FOLLOWED.includes(instruction),
   );
 }
 
@@ -183,7 +192,7 @@ function furtherLines(
       'AT_BANK',
       'What we call at the bank waits there, or its submit is in doubt.',
       ours('AT_BANK'),
-      planned(run, [...WAITING, ...IN_DOUBT]),
+      planned(run, [...WAITING, ...INSTRUCTION_IN_DOUBT]),
     ),
     line(
       'VOID',
@@ -214,7 +223,7 @@ function tableOf(run: RunAggregates, bank: readonly BankPart[], lines: readonly 
     approved: rowsOfRun(run),
     notSent: add([run.payments.get('READY'), run.payments.get('APPROVED')]),
     waiting: planned(run, WAITING),
-    inDoubt: planned(run, IN_DOUBT),
+    inDoubt: planned(run, INSTRUCTION_IN_DOUBT),
     atBank: add(bank.filter(isLive)),
     settled: actual('SETTLED'),
     returned: run.returned,
@@ -264,7 +273,7 @@ function isLive({ instruction }: BankPart): boolean {
 }
 
 function isSettled(part: BankPart): boolean {
-  return SUBMITTED.includes(part.instruction) && bankGroup(part.bankStatus) === 'settled';
+  return INSTRUCTION_FOLLOWED.includes(part.instruction) && bankGroup(part.bankStatus) === 'settled';
 }
 
 function planned(run: RunAggregates, statuses: readonly InstructionStatus[]): CountAndSum {

@@ -223,9 +223,8 @@ const STANDS_STILL = `${PAST_CUT_OFF}as far as the bank shows, no payment of the
 
 /**
  * Raises the alarm of what is open when no payment is known to have moved since the submit, as what was refused before it
- * is not; false when one is, or none is open,
- * or the bank says why. While nothing can be read it asks for less, and anew once that can, unless two people have decided
- * more.
+ * is not; false when one is, or none is open, or the bank says why. While nothing can be read it asks for less, and anew
+ * once that can, unless two people have decided more.
  */
 async function tellOfStandstill(
   tx: EmployerTransaction,

@@ -6,6 +6,7 @@ import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
 import { readDelayMs } from '../config/read-delay';
 import { Database, EmployerTransaction } from '../database/database';
+import { INSTRUCTION_IN_DOUBT } from '../domain/instruction';
 import { Claim, fence, Fenced, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { isOfDatabase } from '../database/outage';
@@ -101,7 +102,7 @@ export class Recovery {
       const instruction = await lockInstruction(tx, work.instruction.id);
       await fence(tx, claim);
       // Armed again, or declared, while the bank was read.
-      if (!['SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMIT_REFUSED'].includes(instruction.status)) return 0;
+      if (!INSTRUCTION_IN_DOUBT.includes(instruction.status)) return 0;
       if (!evidence.unread && !evidence.unseen && !evidence.failing)
         await clear(tx, ['CONTRACT_DRIFT'], instruction.id, 'the same was read well');
       if (evidence.executed) return this.executed(tx, work, instruction, evidence.instruction);

@@ -4,9 +4,16 @@ import { describeError } from '../config/describe-error';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
+import { words } from '../database/words';
 import { isConnectionLoss, isOfDatabase } from '../database/outage';
 import { isBeforeSubmit, isPastSubmit, mostSubmitted } from '../domain/bank-status';
-import { INSTRUCTION_UNSENT } from '../domain/instruction';
+import {
+  INSTRUCTION_GIVEN_UP,
+  INSTRUCTION_IN_DOUBT,
+  INSTRUCTION_UNDER_WAY,
+  INSTRUCTION_UNSENT,
+  type InstructionStatus,
+} from '../domain/instruction';
 import { PAY_RUN_FINALS, PAY_RUN_UNSUBMITTED } from '../domain/pay-run';
 import { OTHER_UNIT } from '../employer/readiness';
 import { clear, raise } from '../pay-run/attention.store';
@@ -332,14 +339,14 @@ async function stopRuns(
 
 /** What was submitted, given up or is in doubt is read again at once, by those who follow it. */
 async function wakeFollowed(tx: EmployerTransaction, watchDays: number): Promise<void> {
-  const rows = await tx.query<{ id: string; status: string }>(
+  const rows = await tx.query<{ id: string; status: InstructionStatus }>(
     `SELECT i.id, i.status FROM instruction i
-     WHERE i.employer_id = $1 AND (i.status IN ('SUBMITTED', 'SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMIT_REFUSED')
-       OR i.status IN ('ABANDONED', 'RELEASED', 'VOID') AND ${IS_RECENT})`,
+     WHERE i.employer_id = $1 AND (i.status IN (${words(INSTRUCTION_UNDER_WAY)})
+       OR i.status IN (${words(INSTRUCTION_GIVEN_UP)}) AND ${IS_RECENT})`,
     [tx.employerId, watchDays],
   );
-  const inDoubt = rows.filter(({ status }) => status.startsWith('SUBMIT_'));
-  const followed = rows.filter(({ status }) => !status.startsWith('SUBMIT_'));
+  const inDoubt = rows.filter(({ status }) => INSTRUCTION_IN_DOUBT.includes(status));
+  const followed = rows.filter(({ status }) => !INSTRUCTION_IN_DOUBT.includes(status));
   wake(
     tx,
     'INSTRUCTION',

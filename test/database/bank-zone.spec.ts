@@ -1,11 +1,7 @@
-import { Test } from '@nestjs/testing';
-import { DataSource } from 'typeorm';
-import { ConfigModule } from '../../src/config/config.module';
 import { ConfigurationError } from '../../src/config/env';
-import { DatabaseModule } from '../../src/database/database.module';
-import { ENTITIES } from '../../src/entities';
 import { testConfig } from '../http/test-app';
 import { TestDatabase, testDatabase } from '../support/database';
+import { started } from '../support/started';
 
 describe('a service that starts with a time zone of its bank', () => {
   let database: TestDatabase;
@@ -14,20 +10,8 @@ describe('a service that starts with a time zone of its bank', () => {
   });
   afterAll(() => database.drop());
 
-  const starts = async (timeZone: string): Promise<unknown> => {
-    const config = { ...testConfig({ DATABASE_URL: database.url }), BANK_TIME_ZONE: timeZone };
-    const imports = [ConfigModule.with(config), DatabaseModule.with(ENTITIES)];
-    const tested = await Test.createTestingModule({ imports }).compile();
-    try {
-      await tested.init();
-      return 'started';
-    } catch (error) {
-      return error;
-    } finally {
-      // What was not made ready Nest does not close.
-      await tested.get(DataSource).destroy();
-    }
-  };
+  const starts = (timeZone: string) =>
+    started({ ...testConfig({ DATABASE_URL: database.url }), BANK_TIME_ZONE: timeZone });
 
   it.each(['UTC', 'Europe/Paris', 'America/New_York', 'Asia/Kolkata', 'Australia/Lord_Howe', 'Etc/GMT+2'])(
     'starts where the database reckons with it as the service does: %s',

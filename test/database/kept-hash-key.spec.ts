@@ -1,12 +1,8 @@
-import { Test } from '@nestjs/testing';
-import { DataSource } from 'typeorm';
 import { Register, withRegister } from '../../src/cli/people';
 import { ConfigurationError } from '../../src/config/env';
-import { ConfigModule } from '../../src/config/config.module';
-import { DatabaseModule } from '../../src/database/database.module';
-import { ENTITIES } from '../../src/entities';
 import { testConfig } from '../http/test-app';
 import { select, TestDatabase, testDatabase } from '../support/database';
+import { started } from '../support/started';
 
 const KEY = 'the key that belongs to the data, of its letters';
 const OTHER = 'the key of another installation, from its store';
@@ -18,20 +14,7 @@ describe('a service that starts on hashes of a key', () => {
   });
   afterEach(() => database.drop());
 
-  const starts = async (key: string): Promise<unknown> => {
-    const config = testConfig({ DATABASE_URL: database.url, PAYRUN_HASH_KEY: key });
-    const imports = [ConfigModule.with(config), DatabaseModule.with(ENTITIES)];
-    const tested = await Test.createTestingModule({ imports }).compile();
-    try {
-      await tested.init();
-      return 'started';
-    } catch (error) {
-      return error;
-    } finally {
-      // What was not made ready Nest does not close.
-      await tested.get(DataSource).destroy();
-    }
-  };
+  const starts = (key: string) => started(testConfig({ DATABASE_URL: database.url, PAYRUN_HASH_KEY: key }));
   const register = <T>(work: (register: Register) => Promise<T>) => withRegister(database.url, work);
 
   it('is refused under another one, and told what to do, before it serves anything', async () => {

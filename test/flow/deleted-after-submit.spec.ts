@@ -10,6 +10,8 @@ import { eventually } from '../support/eventually';
 import { Payroll } from '../support/payroll';
 
 const DAY_MS = 86_400_000;
+/** Every read of payments. */
+const PAYMENTS = ['listInstructionPaymentTransactions', 'listPaymentTransactions', 'getPaymentTransaction'];
 
 let payroll: Payroll;
 afterEach(async () => {
@@ -17,6 +19,9 @@ afterEach(async () => {
   await payroll.close();
 });
 
+const findNone = async (operations: readonly string[]) => {
+  for (const operation of operations) await payroll.fault({ operation, kind: '404', every: 1 });
+};
 const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
 const breaches = () => select(payroll.database.superuserUrl, 'SELECT invariant FROM invariant_breach');
 const confirmed = async (path: string, action: string, evidence?: string) => {
@@ -95,8 +100,7 @@ describe('a submitted instruction that the bank does not have any more', () => {
     const id = await payroll.paid(payFile(payRows(2)));
     await payroll.until(id, ['FOLLOWING'], 20_000);
     payroll.clock.offsetMs += 7 * DAY_MS;
-    const lists = ['listInstructionPaymentTransactions', 'listPaymentTransactions', 'getPaymentTransaction'];
-    for (const operation of lists) await payroll.fault({ operation, kind: '404', every: 1 });
+    await findNone(PAYMENTS);
     await reading(async () => (await kinds()).includes('UNKNOWN_STATUS'));
     await readOn();
     expect(await kinds()).not.toContain('ENDED_BY_BANK');
@@ -140,13 +144,7 @@ describe('a submitted instruction that the bank does not have any more', () => {
       const body = { action: 'PAID', reason: 'the bank was asked', evidence: 'letter 4711 of the bank' };
       expect((await payroll.as('operator').post(`${path}/actions`, body)).status).toBe(201);
       reads.mockImplementation(goneAs);
-      const lists = [
-        'listInstructionPaymentTransactions',
-        'listPaymentTransactions',
-        'getPaymentTransaction',
-      ];
-      for (const operation of [...lists, 'getInstruction'])
-        await payroll.fault({ operation, kind: '404', every: 1 });
+      await findNone([...PAYMENTS, 'getInstruction']);
       await readOn();
       expect((await kinds()).sort()).toEqual([...beside, 'UNKNOWN_STATUS']);
       expect((await payroll.confirm(path)).status).toBe(200);
@@ -197,13 +195,7 @@ describe('a submitted instruction that is gone, of which a payment was refused b
          bank_status = CASE row_no WHEN 1 THEN 'INI_INT_CTRL_FAILED' WHEN 3 THEN 'INITIATED' END`,
       );
       payroll.clock.offsetMs += 7 * DAY_MS;
-      const lists = [
-        'listInstructionPaymentTransactions',
-        'listPaymentTransactions',
-        'getPaymentTransaction',
-      ];
-      for (const operation of [...lists, 'getInstruction'])
-        await payroll.fault({ operation, kind: '404', every: 1 });
+      await findNone([...PAYMENTS, 'getInstruction']);
       await reading(async () => (await kinds()).includes('ENDED_BY_BANK'));
       await payroll.reconcile();
       expect(await breaches()).toEqual([]);
