@@ -1,6 +1,7 @@
 import { Config } from '../config/env';
 import { readById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
+import { PAY_RUN_GOING_ON } from '../domain/pay-run';
 import { EmployerAccount } from '../employer/employer.entity';
 import { ASK_BANK, notReady, type NotReady, OTHER_UNIT } from '../employer/readiness';
 import { showId } from '../http/prefixed-id';
@@ -27,7 +28,8 @@ function reasonOf({ code, detail }: NotReady): Reason {
 }
 
 /**
- * Tells people why a run waits for an account that is not ready; of one that is, nothing.
+ * Tells people why a run waits for an account that is not ready; of one that is, or a run that does not go on, nothing.
+ * @param run as it is locked in this transaction: what people give up meanwhile waits for nothing
  * @param account with its status as the bank gave it last
  * @param until as `raiseNaming`
  */
@@ -99,6 +101,7 @@ async function raiseWaiting(
   reasons: readonly Reason[],
   until?: 'decided' | 'over',
 ): Promise<void> {
+  if (!PAY_RUN_GOING_ON.includes(run.status)) return;
   const version = await approvedVersion(tx, run, showId('run', run.id));
   const account = await readById(tx, EmployerAccount, run.accountId);
   const details = reasons.map(({ detail }) => detail);

@@ -1,4 +1,4 @@
-import { In } from 'typeorm';
+import { FindOneOptions, In } from 'typeorm';
 import { EmployerTransaction } from '../database/database';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { PAY_RUN_FINALS, PAY_RUN_GOING_ON } from '../domain/pay-run';
@@ -6,11 +6,16 @@ import { PayRun } from '../pay-run/pay-run.entity';
 import { wakeUnsent } from '../pay-run/unsent';
 
 /** The approved runs that an account which is not open holds back: of those being submitted, where something is left. */
-export async function runsHeldBy(tx: EmployerTransaction, accountId: string): Promise<PayRun[]> {
+async function runsHeldBy(
+  tx: EmployerTransaction,
+  accountId: string,
+  lock?: FindOneOptions<PayRun>['lock'],
+): Promise<PayRun[]> {
   const { employerId } = tx;
   const runs = await tx.manager.find(PayRun, {
     where: { employerId, accountId, status: In(PAY_RUN_GOING_ON) },
     order: { id: 'ASC' },
+    lock,
   });
   const unsent = await tx.query<{ id: string }>(
     'SELECT DISTINCT pay_run_id AS id FROM instruction WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND status = ANY ($3)',
@@ -18,6 +23,11 @@ export async function runsHeldBy(tx: EmployerTransaction, accountId: string): Pr
   );
   const left = new Set(unsent.map(({ id }) => id));
   return runs.filter(({ id, status }) => status !== 'SUBMITTING' || left.has(id));
+}
+
+/** Locks the approved runs that an account which is not open holds back, and reads them as they then are. */
+export function lockRunsHeldBy(tx: EmployerTransaction, accountId: string): Promise<PayRun[]> {
+  return runsHeldBy(tx, accountId, { mode: 'for_no_key_update' });
 }
 
 /** Wakes the approved runs of an account that is open again, and what is ready to be sent of them. */

@@ -10,8 +10,9 @@ import { keepBankStatus } from '../employer/account.store';
 import { EmployerAccount } from '../employer/employer.entity';
 import { notReady } from '../employer/readiness';
 import { showId } from '../http/prefixed-id';
+import type { PayRun } from '../pay-run/pay-run.entity';
 import { clearUnusable, raiseNotReady } from '../pay-run/waits-for-account';
-import { reasonsToRead, runsHeldBy, wakeRunsOf } from './account-watch.store';
+import { lockRunsHeldBy, reasonsToRead, wakeRunsOf } from './account-watch.store';
 
 /** Accounts read at once by one process; a read takes a round trip. */
 const READ_AT_ONCE = 20;
@@ -68,8 +69,10 @@ export class AccountWatch {
       return this.afterFailure(error);
     }
     return this.database.inEmployer(employerId, async (tx) => {
+      // Before the lease and the account, as everybody who sends does; what people give up meanwhile is asked about no more.
+      const held = status === 'OPENED' ? [] : await lockRunsHeldBy(tx, id);
       await fence(tx, claim);
-      await this.record(tx, account, status);
+      await this.record(tx, account, status, held);
       return this.nextReadMs(tx, account, status);
     });
   }
@@ -83,10 +86,23 @@ export class AccountWatch {
     return refused ? ACCOUNT_READ_MS : Math.min(AFTER_FAILURE_MS, ACCOUNT_READ_MS);
   }
 
-  private async record(tx: EmployerTransaction, account: EmployerAccount, status: string): Promise<void> {
+  private async record(
+    tx: EmployerTransaction,
+    account: EmployerAccount,
+    status: string,
+    held: readonly PayRun[],
+  ): Promise<void> {
     const changed = await keepBankStatus(tx, account.id, status);
     if (status === 'OPENED') await this.allow(tx, account, changed);
-    else await this.alarm(tx, account, status, changed);
+    // A status that is new is asked about, whatever was decided of it before; one that lasts unless it is decided.
+    for (const run of held)
+      await raiseNotReady(
+        tx,
+        run,
+        { ...account, bankStatus: status },
+        this.config,
+        changed ? 'over' : 'decided',
+      );
     if (!changed) return;
     const detail = { from: account.bankStatus, to: status };
     await append(tx, { action: 'account.status-changed', subject: showId('acc', account.id), detail });
@@ -96,18 +112,6 @@ export class AccountWatch {
     if (changed) await wakeRunsOf(tx, account.id);
     if (notReady({ ...account, bankStatus: 'OPENED' }, this.config).length > 0) return;
     await clearUnusable(tx, account.id, 'the bank says the account is open');
-  }
-
-  /** A status that is `changed` is asked about, whatever was decided of it before; one that lasts unless it is decided. */
-  private async alarm(
-    tx: EmployerTransaction,
-    account: EmployerAccount,
-    status: string,
-    changed: boolean,
-  ): Promise<void> {
-    const told = { ...account, bankStatus: status };
-    for (const run of await runsHeldBy(tx, account.id))
-      await raiseNotReady(tx, run, told, this.config, changed ? 'over' : 'decided');
   }
 
   /** Right after an event a read may still be older than it, so it is repeated when the lag bound has passed. */

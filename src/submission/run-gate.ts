@@ -71,8 +71,9 @@ export class RunGate {
     );
     if (!isUnitConfirmed(account, this.config)) {
       await this.database.inEmployer(claim.employerId, async (tx) => {
+        const now = await lockRun(tx, run.id);
         await fence(tx, claim);
-        await raiseNotReady(tx, run, account, this.config);
+        await raiseNotReady(tx, now, account, this.config);
       });
       return TRY_AGAIN_MS;
     }

@@ -28,7 +28,7 @@ import { approvedVersion } from '../pay-run/approval';
 import { raiseUndecided } from '../pay-run/attention.store';
 import { DRIFT_PAUSE_MS, tellOfDrift } from '../pay-run/drift';
 import type { PayRun } from '../pay-run/pay-run.entity';
-import { findRun } from '../pay-run/pay-run.store';
+import { lockRun } from '../pay-run/pay-run.store';
 import { accessRefused } from '../pay-run/refused-access';
 import { reportTampering, RowsChanged } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
@@ -45,6 +45,9 @@ const BUILDS_AT_ONCE = 4;
 const OTHERS_AT_ONCE = 4;
 
 const BEING_BUILT = `SELECT i.id FROM instruction i WHERE i.status IN ('PLANNED', 'BUILDING')`;
+
+/** What people are told of a run that is locked. */
+type Tell = (tx: EmployerTransaction, run: PayRun) => Promise<void>;
 
 /** Of leases of instructions those that are built: found once for each claim, and not for each lease. */
 const BUILT = `lease.subject_id = ANY (ARRAY(${BEING_BUILT}))`;
@@ -204,20 +207,21 @@ export class SubmissionService {
 
   /** A process that is set otherwise than the account was checked would write, or read, other amounts than there are. */
   private inAnotherUnit(claim: Claim, { run, account }: Work): Promise<WakeIn> {
-    return this.tellOf(claim, (tx) => raiseNotReady(tx, run, account, this.config));
+    return this.tellOf(claim, run.id, (tx, now) => raiseNotReady(tx, now, account, this.config));
   }
 
   private async halted(claim: Claim, work: Work, obstacle: Obstacle): Promise<WakeIn> {
-    if (obstacle === 'ACCOUNT') return this.tellOf(claim, (tx) => raiseUnusable(tx, work.run, this.config));
+    if (obstacle === 'ACCOUNT')
+      return this.tellOf(claim, work.run.id, (tx, run) => raiseUnusable(tx, run, this.config));
     return obstacle === 'ENDED' ? 0 : STOPPED_PAUSE_MS;
   }
 
   private tampered(claim: Claim, work: Work): Promise<WakeIn> {
-    return this.tellOf(claim, (tx) => reportTampering(tx, work.planned, work.instruction.id));
+    return this.tellOf(claim, work.run.id, (tx) => reportTampering(tx, work.planned, work.instruction.id));
   }
 
-  private drift(claim: Claim, { instruction, planned }: Work, error: BankClientError): Promise<WakeIn> {
-    return this.tellOf(claim, (tx) => tellOfDrift(tx, instruction, planned, error), DRIFT_PAUSE_MS);
+  private drift(claim: Claim, { run, instruction, planned }: Work, error: BankClientError): Promise<WakeIn> {
+    return this.tellOf(claim, run.id, (tx) => tellOfDrift(tx, instruction, planned, error), DRIFT_PAUSE_MS);
   }
 
   /** What the run gate read. It closes once the gate is passed, or what is decided would hide a drift that comes back. */
@@ -248,7 +252,7 @@ export class SubmissionService {
 
   private park(claim: Claim, { run, instruction }: Work, why: string): Promise<WakeIn> {
     const refused = `The bank refused our access: ${why}.`;
-    return this.tellOf(claim, (tx) => accessRefused(tx, run, instruction, refused));
+    return this.tellOf(claim, run.id, (tx, now) => accessRefused(tx, now, instruction, refused));
   }
 
   private parkRun(claim: Claim, why: string): Promise<WakeIn> {
@@ -256,24 +260,22 @@ export class SubmissionService {
     return this.tellOfRun(claim, (tx, run) => accessRefused(tx, run, undefined, refused));
   }
 
-  /** Tells people why a run waits for them. */
-  private tellOfRun(
-    claim: Claim,
-    tell: (tx: EmployerTransaction, run: PayRun) => Promise<void>,
-    pauseMs?: number,
-  ): Promise<WakeIn> {
-    return this.tellOf(claim, async (tx) => tell(tx, await findRun(tx, claim.subjectId)), pauseMs);
+  /** As `tellOf`, of what is claimed as a run. */
+  private tellOfRun(claim: Claim, tell: Tell, pauseMs?: number): Promise<WakeIn> {
+    return this.tellOf(claim, claim.subjectId, tell, pauseMs);
   }
 
-  /** Tells people why what is claimed waits for them. */
+  /** Tells people why what is claimed waits for them, by its run as it now is and stays until they are told. */
   private async tellOf(
     claim: Claim,
-    tell: (tx: EmployerTransaction) => Promise<void>,
+    payRunId: string,
+    tell: Tell,
     pauseMs = STOPPED_PAUSE_MS,
   ): Promise<WakeIn> {
     await this.database.inEmployer(claim.employerId, async (tx) => {
+      const run = await lockRun(tx, payRunId);
       await fence(tx, claim);
-      await tell(tx);
+      await tell(tx, run);
     });
     return pauseMs;
   }

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import axios from 'axios';
+import { Client } from 'pg';
 import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
 import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
 import { PATHS } from '../../src/bank/types';
@@ -233,6 +234,27 @@ describe('an account that is blocked, and several runs on it', () => {
     expect((await payroll.as('operator').get(path)).data.resolution).toBe('its approvals were taken back');
     expect(await kinds()).toEqual([]);
     expect((await payroll.run(id)).openAttentions).toBe(0);
+  });
+
+  it('asks nothing of one whose approvals are taken back while its account is read', async () => {
+    await start();
+    const id = await approvedForLater();
+    const person = new Client({ connectionString: payroll.database.superuserUrl });
+    await person.connect();
+    try {
+      await person.query('BEGIN');
+      await person.query(`UPDATE pay_run SET status = 'READY' WHERE id = $1`, [readId('run', id)]);
+      const reads = async () => (await payroll.calls()).getAccount ?? 0;
+      const before = await reads();
+      await sandbox(`accounts/${ACCOUNT}/block`);
+      await eventually(async () => (await reads()) > before, 15_000);
+      await pause();
+      await person.query('COMMIT');
+    } finally {
+      await person.end();
+    }
+    await statusBecomes('SUSPENDED');
+    expect(await kinds()).toEqual([]);
   });
 
   it('asks of each by itself, and once it is unblocked of none', async () => {
