@@ -11,12 +11,14 @@ export interface CountAndSum {
 export const NOTHING: CountAndSum = { count: 0, amountMinor: 0n };
 
 /**
- * The aggregates of one pay run. `refused` rows never became payments; `held` rows are held now (none once the run is
+ * The aggregates of one pay run. `cancelled`: it ended before anything was submitted; what it paid was cancelled by us, and
+ * the bank has no record of it. `refused` rows never became payments; `held` rows are held now (none once the run is
  * cancelled); `approved` is the rows of the run: those the approval covers, before it those that wait for it, and in a
  * cancelled run all it had. `submitted` is the planned totals of the instructions the bank has; `bankByStatus` holds
  * the bank's own records of those instructions by status value as received.
  */
 export interface ReconciliationInput {
+  cancelled: boolean;
   uploaded: CountAndSum;
   refused: CountAndSum;
   held: CountAndSum;
@@ -48,8 +50,7 @@ export function reconcile(input: ReconciliationInput): ReconciliationLine[] {
   const ours = (...statuses: PaymentStatus[]): CountAndSum =>
     add(statuses.map((status) => input.byPaymentStatus[status]));
   const bank = foldBank(input.bankByStatus);
-  // Without a submit a cancelled payment was cancelled by us and the bank has no record of it.
-  const cancelledAtBank = input.submitted.count > 0 ? ours('CANCELLED') : NOTHING;
+  const cancelledAtBank = input.cancelled ? NOTHING : ours('CANCELLED');
   const inRun = ours(
     'READY',
     'APPROVED',

@@ -105,6 +105,7 @@ export function drawUp(run: RunAggregates): Report {
   );
   ofSubmitted.set('SETTLED', add([ofSubmitted.get('SETTLED'), ...byWord]));
   const conservation = reconcile({
+    cancelled: run.status === 'CANCELLED',
     uploaded: run.uploaded,
     refused: run.refused,
     held: less(moved(run, 'to', 'HELD'), moved(run, 'from', 'HELD')),

@@ -6,6 +6,7 @@ const of = (count: number, amountMinor: bigint): CountAndSum => ({ count, amount
 
 /** A run of ten: one row refused, one held, one excluded, seven submitted of which one failed and one is open. */
 const consistent: ReconciliationInput = {
+  cancelled: false,
   uploaded: of(10, 1000n),
   refused: of(1, 100n),
   held: of(1, 100n),
@@ -40,6 +41,7 @@ describe('reconciliation', () => {
 
   it('explains a run that was cancelled before anything was submitted', () => {
     const cancelled: ReconciliationInput = {
+      cancelled: true,
       uploaded: of(3, 300n),
       refused: NOTHING,
       held: NOTHING,

@@ -101,6 +101,19 @@ describe('conservation of a run, count and cents', () => {
     expect(tampered).toBeGreaterThan(0);
   });
 
+  it('does not explain a run whose one submitted instruction, which the bank cancelled, is removed', async () => {
+    const run = await mixedRun(office, company, {
+      rows: [{ cents: 500, held: false, fate: 'CANCELLED' }],
+      stage: 'FOLLOWING',
+      submits: ['SUBMITTED'],
+      rebuilt: false,
+      excluded: false,
+    });
+    expect((await reconcile(run)).report.explained).toBe(true);
+    await office.tamper('DELETE FROM instruction WHERE pay_run_id = $1', [run.id]);
+    expect((await reconcile(run)).report.explained).toBe(false);
+  });
+
   it('does not let two rows with equal amounts swap their ends', async () => {
     const swap = { cents: 500, held: false };
     const run = await mixedRun(office, company, {
