@@ -238,7 +238,7 @@ export const ATTENTION_WORDS = {
   },
   PERIOD_OVERDUE: {
     certain:
-      'No run of this month of the schedule is submitted. It closes by itself once a run of this period, kind of pay and account is approved; approve, amend or upload it before the cut-off of its execution date.',
+      'No run of this month of the schedule is submitted. It closes by itself once a run of this period, kind of pay and account is approved; approve or upload it before the cut-off of its execution date, and after that amend it, or upload it, with a later one.',
     askBank: NOTHING_TO_ASK,
     actions: ['ACKNOWLEDGE'],
   },

@@ -114,7 +114,7 @@ export async function assertSendable(
   throw new Problem(
     409,
     'CUT_OFF_CANNOT_BE_MET',
-    `Sending the run takes ${requests} requests to the bank, about ${seconds} s, and would end at ` +
+    `Sending the run takes ${requests} requests to the bank, about ${seconds} s with the whole of BANK_TIMEOUT_MS for the last submit, and would end at ` +
       `${finishesBy.toISOString()}, not before the cut-off of its execution date at ${cutOff.toISOString()}. ` +
       `Amend it to a later execution date (${date} will do), or take payments out of it.${limit}`,
     {
