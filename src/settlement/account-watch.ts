@@ -10,7 +10,6 @@ import { keepBankStatus } from '../employer/account.store';
 import { EmployerAccount } from '../employer/employer.entity';
 import { notReady } from '../employer/readiness';
 import { showId } from '../http/prefixed-id';
-import type { PayRun } from '../pay-run/pay-run.entity';
 import { clearUnusable, raiseNotReady } from '../pay-run/waits-for-account';
 import { lockRunsHeldBy, reasonsToRead, wakeRunsOf } from './account-watch.store';
 
@@ -68,13 +67,13 @@ export class AccountWatch {
     } catch (error) {
       return this.afterFailure(error);
     }
-    return this.database.inEmployer(employerId, async (tx) => {
-      // Before the lease and the account, as everybody who sends does; what people give up meanwhile is asked about no more.
-      const held = status === 'OPENED' ? [] : await lockRunsHeldBy(tx, id);
+    const { changed, wakeIn } = await this.database.inEmployer(employerId, async (tx) => {
       await fence(tx, claim);
-      await this.record(tx, account, status, held);
-      return this.nextReadMs(tx, account, status);
+      const changed = await this.record(tx, account, status);
+      return { changed, wakeIn: await this.nextReadMs(tx, account, status) };
     });
+    if (status !== 'OPENED') await this.alarm(claim, { ...account, bankStatus: status }, changed);
+    return wakeIn;
   }
 
   /** A failed read proves nothing; the status stays as it was. */
@@ -86,26 +85,26 @@ export class AccountWatch {
     return refused ? ACCOUNT_READ_MS : Math.min(AFTER_FAILURE_MS, ACCOUNT_READ_MS);
   }
 
-  private async record(
-    tx: EmployerTransaction,
-    account: EmployerAccount,
-    status: string,
-    held: readonly PayRun[],
-  ): Promise<void> {
+  private async record(tx: EmployerTransaction, account: EmployerAccount, status: string): Promise<boolean> {
     const changed = await keepBankStatus(tx, account.id, status);
     if (status === 'OPENED') await this.allow(tx, account, changed);
-    // A status that is new is asked about, whatever was decided of it before; one that lasts unless it is decided.
-    for (const run of held)
-      await raiseNotReady(
-        tx,
-        run,
-        { ...account, bankStatus: status },
-        this.config,
-        changed ? 'over' : 'decided',
-      );
-    if (!changed) return;
+    if (!changed) return false;
     const detail = { from: account.bankStatus, to: status };
     await append(tx, { action: 'account.status-changed', subject: showId('acc', account.id), detail });
+    return true;
+  }
+
+  /**
+   * A status that is `changed` is asked about, whatever was decided of it before; one that lasts unless it is decided. After
+   * the status is kept, which stops every submit and so waits for no run; of what people give up meanwhile nothing is asked.
+   */
+  private async alarm(claim: Claim, account: EmployerAccount, changed: boolean): Promise<void> {
+    await this.database.inEmployer(claim.employerId, async (tx) => {
+      const held = await lockRunsHeldBy(tx, account.id);
+      await fence(tx, claim);
+      for (const run of held)
+        await raiseNotReady(tx, run, account, this.config, changed ? 'over' : 'decided');
+    });
   }
 
   private async allow(tx: EmployerTransaction, account: EmployerAccount, changed: boolean): Promise<void> {

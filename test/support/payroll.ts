@@ -377,7 +377,7 @@ export class Payroll {
   }
 
   /** Nobody takes up work of these kinds from now on, until their leases are woken. */
-  letRest(...kinds: ('FOLLOW' | 'RUN' | 'INSTRUCTION')[]): Promise<void> {
+  letRest(...kinds: ('FOLLOW' | 'RUN' | 'INSTRUCTION' | 'ACCOUNT')[]): Promise<void> {
     const { superuserUrl } = this.database;
     // Not for ever: of what is watched that would be a breach.
     const never = `UPDATE lease SET wake_at = now() + interval '2 years' WHERE kind = ANY ($1) AND holder IS NULL`;
