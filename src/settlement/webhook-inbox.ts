@@ -126,7 +126,8 @@ export class WebhookInbox {
 
   /**
    * Wakes the instructions that deliveries name by their own id or by that of one of their payments. A delivery that
-   * names nothing of ours may still mean something of ours, so it wakes all whose next read is near.
+   * names nothing of ours, or of payments nothing but their account, may still mean something of ours, so it wakes all whose
+   * next read is near.
    * @returns those that were named
    */
   private async wakeInstructions(deliveries: readonly Addressed[]): Promise<ReadonlySet<string>> {
@@ -135,7 +136,7 @@ export class WebhookInbox {
     const woken = new Set(await this.database.asWorker((tx) => wakeThose(tx, those, [[...named]])));
     const near = `kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < clock_timestamp() + interval '1 hour')`;
     const namesNone = (one: Addressed) =>
-      one.targets.accounts.length === 0 && wokenBy(one, woken).length === 0;
+      wokenBy(one, woken).length === 0 && (one.targets.accounts.length === 0 || !isOfAccount(one.event));
     // In a transaction of its own: no more leases are locked in it, out of their order.
     if (deliveries.some(namesNone)) await this.database.asWorker((tx) => wakeThose(tx, near));
     return woken;

@@ -67,11 +67,15 @@ export async function targetsOf<D extends Delivery>(
 
 /**
  * What a delivery names. Its own id may be the event's, and by chance that of anything: it is taken only where its data names
- * nothing that the event is about, and then for nobody but whom the data names, if it names anybody.
+ * nothing that the event is about, and then for nobody but whom the data names, if it names anybody. Of an account alone
+ * no event about payments says which of them it is about.
  */
 export function targetsIn(delivery: Delivery, named: (ids: ReadonlySet<string>) => Targets): Targets {
   const inData = named(new Set(delivery.references));
-  if (concernsOf(delivery.event, inData).size > 0) return inData;
+  const isNamed = isOfAccount(delivery.event)
+    ? concernsOf(delivery.event, inData).size > 0
+    : inData.instructions.length > 0;
+  if (isNamed) return inData;
   const employers = new Set([...inData.accounts, ...inData.instructions].map(({ employerId }) => employerId));
   const fits = ({ employerId }: Target) => employers.size === 0 || employers.has(employerId);
   const { accounts, instructions } = named(withOwnId(delivery));

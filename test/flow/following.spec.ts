@@ -94,7 +94,10 @@ describe('following a submitted run', () => {
     expect(open).toEqual([]);
   });
 
-  it('reads again for a webhook whose very bytes came before', async () => {
+  it.each([
+    ['names an instruction', (id: string) => ({ customerInstructionId: id })],
+    ['of payments names their account alone', () => ({ accountId: '1002' })],
+  ])('reads again for a webhook whose very bytes came before, which %s', async (_what, dataOf) => {
     payroll = await Payroll.start({
       sandbox: { stepMs: 600_000, variants: { submitRuns: 'at-once', linkReads: 'allowed' } },
       settings: { FOLLOW_DELAYS_MS: '600000' },
@@ -106,7 +109,7 @@ describe('following a submitted run', () => {
       webhookId: '1',
       type: 'payment_transaction',
       event: 'payment_transaction.settled',
-      data: { customerInstructionId: instruction!.id },
+      data: dataOf(String(instruction!.id)),
     });
     const reads = async () => (await payroll!.calls()).listInstructionPaymentTransactions ?? 0;
     for (let delivery = 0; delivery < 3; delivery += 1) {

@@ -44,6 +44,9 @@ describe('the own id of a delivery, which may be that of the event', () => {
     ['payment_transaction.settled', 'payment of A', ['account of A'], ['account of A', 'payment of A']],
     ['payment_transaction.settled', 'payment of B', ['SETTLED'], ['payment of B']],
     ['transaction.new', 'payment of B', ['account of A'], ['account of A']],
+    ['transaction.new', 'payment of A', ['account of A'], ['account of A', 'payment of A']],
+    ['transaction.new', 'payment of A', ['account of A', 'payment of A'], ['account of A', 'payment of A']],
+    ['account.status.blocked', 'payment of A', ['account of A'], ['account of A']],
     ['account.status.blocked', 'account of B', ['account of A'], ['account of A']],
     ['unnamed', 'account of B', [], ['account of B']],
   ])('of %s, %s beside %j in its data, names %j', (event, ownId, references, targets) => {
