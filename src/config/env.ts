@@ -63,7 +63,7 @@ const SETTINGS = {
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('info')
-    .describe('JSON log level.'),
+    .describe('JSON log level: `fatal`, `error`, `warn`, `info`, `debug` or `silent`.'),
   RESTORE_WITNESS_FILE: z
     .string()
     .min(1)
@@ -79,7 +79,7 @@ const SETTINGS = {
   BANK_AMOUNT_UNIT: z
     .enum(['minor', 'major'])
     .describe(
-      'Whether Amount.value counts cents or euros. No default: a guess would pay a hundred times too much.',
+      'Whether Amount.value counts cents (`minor`) or euros (`major`). No default: a guess would pay a hundred times too much.',
     ),
   BANK_ACCESS_TOKEN: z.string().min(1).optional().describe('A static access token, or the next five.'),
   BANK_TOKEN_URL: z.url().optional().describe('Client-credentials endpoint.'),
@@ -90,7 +90,7 @@ const SETTINGS = {
     .enum(['json', 'form', 'basic'])
     .default('json')
     .describe(
-      'What the endpoint takes: all of it in JSON, or in a form, or id and secret in HTTP Basic beside a form.',
+      'What the endpoint takes: all in JSON (`json`), or in a form (`form`), or id and secret in HTTP Basic beside a form (`basic`).',
     ),
   BANK_TIMEOUT_MS: patienceMs.default(30_000).describe('Total time of one request to the bank.'),
   BANK_LAG_BOUND_MS: durationMs.default(30_000).describe('How old a read at the bank can be.'),
@@ -126,7 +126,7 @@ const SETTINGS = {
   BANK_WEBHOOK_FORM: z
     .enum(['raw', 'reserialised'])
     .default('raw')
-    .describe('What is signed: the bytes as received, or their JSON written again.'),
+    .describe('What is signed: the bytes as received (`raw`), or their JSON written again (`reserialised`).'),
   REBUILD_LIMIT: z.coerce
     .number()
     .int()
