@@ -68,8 +68,8 @@ export function differencesIn(
 function wordsOfForeign(ids: readonly string[]): string {
   const what =
     ids.length === 1
-      ? 'a payment is there that was never sent'
-      : `${ids.length} payments are there that were never sent`;
+      ? 'a payment is there that the record does not have'
+      : `${ids.length} payments are there that the record does not have`;
   return `${what} (${textOfFirstFew(ids, MOST_NAMED)})`;
 }
 

@@ -28,11 +28,9 @@ import { WaitingRuns } from './waiting-runs';
 
 /** Periods are made two months ahead, and a new schedule's at once. */
 const PERIODS_LOOK_MS = HOUR_MS;
-/** Who is told of a missing approval so soon after the submit was due can still give it before most cut-offs. */
-const OVERDUE_LOOK_MS = 600_000;
 const CLOCK_CHECK_MS = 30_000;
-/** Often enough that what is over is not asked about for long. */
-const WAITING_LOOK_MS = 60_000;
+/** Often enough that what is over, as a stop, is not asked about for long, and an approval can still be given. */
+const DUE_LOOK_MS = 60_000;
 
 /** Everything the service does by the clock, and the pay schedules of employers. */
 @Module({
@@ -107,8 +105,8 @@ function ticksOf(
       drain: () => reconciler.drain(),
     },
     { name: 'pay periods', everyMs: PERIODS_LOOK_MS, run: () => periods.tick() },
-    { name: 'overdue periods', everyMs: OVERDUE_LOOK_MS, run: () => overdue.tick() },
-    { name: 'waiting runs', everyMs: WAITING_LOOK_MS, run: () => waiting.tick() },
+    { name: 'overdue periods', everyMs: DUE_LOOK_MS, run: () => overdue.tick() },
+    { name: 'waiting runs', everyMs: DUE_LOOK_MS, run: () => waiting.tick() },
     { name: 'idempotency keys', everyMs: DAY_MS, run: () => maintenance.forgetIdempotencyKeys() },
     { name: 'refused files', everyMs: DAY_MS, run: () => maintenance.forgetRefusedFiles() },
   ];

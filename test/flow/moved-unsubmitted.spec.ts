@@ -451,7 +451,7 @@ describe('two people who are asked about a submit by somebody else', () => {
     const refused = await decided(asked, 'EXECUTED');
     expect(refused.data).toMatchObject({ status: 409, code: 'NOT_AS_APPROVED' });
     expect(refused.data.detail).toContain(`${moved}: `);
-    expect(refused.data.detail).toContain('was never sent');
+    expect(refused.data.detail).toContain('the record does not have');
     expect((await verified(id))?.bankInstructionId).toBe(moved);
     await payroll.as('operator').delete(`${asked}/actions`);
     expect((await decided(asked, 'EXECUTED', 'letter of the bank, 4711')).status).toBe(200);
@@ -629,6 +629,6 @@ describe('two people who say on the written word of the bank that a submit by so
          ALTER TABLE instruction ENABLE TRIGGER USER`,
       );
     }, 2);
-    await endsAtTheCutOff(id, asked, 'was never sent');
+    await endsAtTheCutOff(id, asked, 'the record does not have');
   });
 });

@@ -95,7 +95,7 @@ describe('how an instruction differs that is given up', () => {
   });
 
   it('is told anew of what was never sent in each attempt, also in the same words', async () => {
-    const stranger = ['a payment is there that was never sent ("9")'];
+    const stranger = ['a payment is there that the record does not have ("9")'];
     await about(ours.abandoned, stranger, { kind: 'FOREIGN_RECORD' });
     await about(ours.unmoved, stranger, { kind: 'FOREIGN_RECORD' });
     const [asked, ...others] = await open();
@@ -107,7 +107,7 @@ describe('how an instruction differs that is given up', () => {
   });
 
   it('is asked of a row also where what was never sent was asked about in the same words', async () => {
-    const stranger = 'a payment is there that was never sent ("9")';
+    const stranger = 'a payment is there that the record does not have ("9")';
     await about(ours.abandoned, [stranger, FIRST], { kind: 'FOREIGN_RECORD' });
     await differed(ours.unmoved, FIRST);
     const asked = (await open()).map(({ happened }) => happened);

@@ -151,7 +151,7 @@ describe('a full read of an instruction against its rows', () => {
     const judged = judgePayments([row(1), doubt, row(3)], [unmarked, ...others, ...others]);
     expect(judged).toMatchObject({ kind: 'different', faults: { length: 3 } });
     expect(wordsOf(judged)).toEqual([
-      'a payment is there that was never sent ("b9")',
+      'a payment is there that the record does not have ("b9")',
       expect.stringMatching(/^row 1 differs in iban [(]reading iban \w{8}[)]$/),
       expect.stringMatching(/^row 3 differs in amount [(]reading amount \w{8}[)]$/),
     ]);

@@ -124,7 +124,7 @@ describe('what totals show of payments that were never sent, of which two people
       raise(tx, {
         kind: 'FOREIGN_RECORD',
         subjectId: ours.instruction[0],
-        happened: 'a payment is there that was never sent',
+        happened: 'a payment is there that the record does not have',
         payments: 1,
         amountMinor: 7_700n,
       }),
