@@ -240,6 +240,27 @@ export function unclearStatusOf(own: string | null, ofInstruction: string | null
 }
 
 /**
+ * The status of an instruction, as received, where it may say what keeps its open payments: the bank is past its submit
+ * with none of them. Null else.
+ * @param own the status of each of them; null where none was shown
+ */
+export function keepingStatusOf(
+  ofInstruction: string | null,
+  own: readonly (string | null)[],
+): string | null {
+  return own.every((status) => status === null || !isPastSubmit(status)) ? ofInstruction : null;
+}
+
+/** By which status people are asked about each of the open payments of an instruction, and decide of it. */
+export function statusesAskedOf(
+  ofInstruction: string | null,
+  own: readonly (string | null)[],
+): readonly string[] {
+  const keeping = keepingStatusOf(ofInstruction, own);
+  return own.map((status) => unclearStatusOf(status, keeping) ?? status ?? NEVER_SHOWN);
+}
+
+/**
  * Whether a status of a submitted payment is one the bank gives it before it takes it up: of the checks after the submit,
  * or a wait for somebody to act. One that waits for its date was taken up.
  */

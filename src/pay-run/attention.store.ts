@@ -2,7 +2,7 @@ import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { words } from '../database/words';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
-import { AskedRecord, AskedRefusal, Attention } from './attention.entity';
+import { AskedRecord, AskedRefusal, AskedRows, Attention } from './attention.entity';
 import {
   ATTENTION_WORDS,
   AttentionAction,
@@ -37,6 +37,8 @@ export interface Alarm {
   differing?: readonly string[] | null;
   /** Each refusal of our access it is about. */
   refusals?: AskedRefusal[];
+  /** The rows it is about, by the status of each: others are another question, though no more of them. */
+  askedRows?: readonly AskedRows[];
   /** What the balance falls short by, before a submit with charges to be expected: that more lacks is another question. */
   lackingMinor?: bigint;
   /** What the bank shows, or seems to have paid, beyond the approved payments; negative where it is less. */
@@ -114,6 +116,7 @@ export async function raise(tx: EmployerTransaction, alarm: Alarm): Promise<void
       records: alarm.records ?? null,
       differing: alarm.differing ?? null,
       refusals: alarm.refusals ?? null,
+      askedRows: alarm.askedRows ?? null,
       beyondPayments: alarm.beyond?.count ?? null,
       beyondMinor: alarm.beyond?.totalMinor ?? null,
       // What the same work found before was there before it was asked about.
@@ -123,6 +126,23 @@ export async function raise(tx: EmployerTransaction, alarm: Alarm): Promise<void
     .updateEntity(false)
     .execute();
 }
+
+function jsonOf(rows: readonly AskedRows[] | undefined): string | null {
+  return rows ? JSON.stringify(rows) : null;
+}
+
+/** In SQL, each row of what `askedRows` has at `json`, with its status. */
+function rowsIn(json: string): string {
+  return `SELECT status, row_no FROM jsonb_to_recordset(${json}) AS g(status text, rows int[]), unnest(rows) AS row_no`;
+}
+
+/** In SQL, whether a question that asked about the rows at `told` asked about all at `now`, each by its status. */
+function isToldOfAll(now: string, told: string): string {
+  return `NOT EXISTS (${rowsIn(now)} EXCEPT ${rowsIn(told)})`;
+}
+
+/** In SQL, for how long a question stays as it was told where others, no more of them, took the place of some rows. */
+const TOLD_FOR = `interval '10 minutes'`;
 
 /** In minor units; null where another sum is no other question. */
 function sumAsked({ isAboutSum, amountMinor }: Pick<Alarm, 'isAboutSum' | 'amountMinor'>): bigint | null {
@@ -148,6 +168,7 @@ export async function isDecided(
        AND (a.kind <> 'REPLACED_UNSEEN' OR d.action <> 'NOT_PAID') AND d.action <> 'GO_ON'
        AND a.resolved_at IS NOT NULL AND d.confirmed_at IS NOT NULL AND ($7::bigint IS NULL OR a.amount_minor = $7)
        AND ($8::timestamptz IS NULL OR d.confirmed_at >= $8) AND ($9::bigint IS NULL OR a.lacking_minor >= $9)
+       AND ($11::jsonb IS NULL OR a.asked_rows IS NULL OR ${isToldOfAll('$11', 'a.asked_rows')})
      LIMIT 1`,
     [
       tx.employerId,
@@ -160,6 +181,7 @@ export async function isDecided(
       alarm.since ?? null,
       alarm.lackingMinor ?? null,
       alarm.isAboutAll ?? false,
+      jsonOf(alarm.askedRows),
     ],
   );
   return decided.length > 0;
@@ -217,7 +239,8 @@ export async function raiseUndecided(tx: EmployerTransaction, alarm: Alarm): Pro
 
 /**
  * As `raiseUndecided`, and anew where the open one lacks one of the words that matter: who decides must have read all of
- * them, so what was proposed on the former goes with it.
+ * them, so what was proposed on the former goes with it. Where others took the place of some rows it is told anew after a
+ * while only: many may just pass, and what was not told of is not decided.
  * @param until when it is asked no more: a decision may end what it was about, so that what is left was not decided
  */
 export async function raiseNaming(
@@ -231,7 +254,9 @@ export async function raiseNaming(
     `SELECT NOT EXISTS (SELECT FROM unnest($4::text[]) AS word WHERE strpos(happened, word) = 0)
        AND ($5::bigint IS NULL OR amount_minor = $5)
        AND ($6::bigint IS NULL OR payments >= $6 AND amount_minor >= $7)
-       AND ($8::bigint IS NULL OR lacking_minor >= $8) AS names_all
+       AND ($8::bigint IS NULL OR lacking_minor >= $8)
+       AND ($9::jsonb IS NULL OR asked_rows IS NOT NULL
+         AND (opened_at > clock_timestamp() - ${TOLD_FOR} OR ${isToldOfAll('$9', 'asked_rows')})) AS names_all
      FROM attention WHERE employer_id = $1 AND kind = $2 AND subject_id = $3 AND resolved_at IS NULL`,
     [
       tx.employerId,
@@ -242,6 +267,7 @@ export async function raiseNaming(
       alarm.isAboutAll ? (alarm.payments ?? 0) : null,
       alarm.amountMinor ?? 0n,
       alarm.lackingMinor ?? null,
+      jsonOf(alarm.askedRows),
     ],
   );
   if (open.some((one) => one.names_all)) return;

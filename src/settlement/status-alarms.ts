@@ -1,11 +1,12 @@
 import { EmployerTransaction } from '../database/database';
 import {
   isBeforeSubmit,
-  isPastSubmit,
   isUnclear,
+  keepingStatusOf,
   mayBeSubmitted,
   NEVER_SHOWN,
   readBankStatus,
+  statusesAskedOf,
 } from '../domain/bank-status';
 import { textOfFirstFew } from '../domain/first-few';
 import { sumMinor } from '../domain/money';
@@ -13,6 +14,7 @@ import { ATTENTION_WORDS } from '../pay-run/attention-words';
 import { subjectAfterEnd } from '../pay-run/named-subject';
 import { showId } from '../http/prefixed-id';
 import { aboutInstruction, ALL_ENDED, clear, openAbout, raiseNaming } from '../pay-run/attention.store';
+import type { AskedRows } from '../pay-run/attention.entity';
 import { Instruction } from '../pay-run/instruction.entity';
 import { paidAgain } from '../pay-run/stop-successors';
 import { alarmOfStatus, FollowedPayment } from './follow-plan';
@@ -87,9 +89,8 @@ export async function tellOfStatuses(
         ...(left.length > 0 && unread !== undefined ? [unread] : []),
       ].join(' '),
       ...(unclear.length === 0 && ABOUT_OVERDUE),
-      // What waits for its instruction may be overdue by its own status too.
-      ...heldUp([...new Set(alarming.flatMap(({ payments: those }) => those))]),
-      isAboutAll: kind === 'UNKNOWN_STATUS',
+      ...heldUp(alarming.flatMap(({ payments: those }) => those)),
+      ...(kind === 'UNKNOWN_STATUS' && { isAboutAll: true, askedRows: alarming.map(rowsAsked) }),
     };
     const words = alarming.map(({ status }) => ` ${status} (`);
     if (unread === undefined && saysUnread((await openAbout(tx, alarm))?.happened))
@@ -166,6 +167,7 @@ export async function tellOfShownAfterEnd(
       happened: `${HAPPENED.UNKNOWN_STATUS}, of payments that had ended as ${end}: ${status} (${rowsOf(those)}).`,
       ...heldUp(those),
       isAboutAll: true,
+      askedRows: [rowsAsked({ status: status ?? '', payments: those })],
     } as const;
     const again = await aboutPaidAgain(tx, those);
     const happened = [alarm.happened, ...(again?.words ?? [])].join(' ');
@@ -262,23 +264,32 @@ function heldUp(payments: readonly FollowedPayment[]): { payments: number; amoun
   };
 }
 
+/** What a decision may end, of a group: what comes to show its status later nobody has asked the bank about. */
+function rowsAsked({ status, payments }: Pick<StatusGroup, 'status' | 'payments'>): AskedRows {
+  return { status, rows: payments.map(({ rowNo }) => rowNo) };
+}
+
 function openOf(payments: readonly FollowedPayment[]): FollowedPayment[] {
   return payments.filter(({ status }) => status === 'SUBMITTED');
 }
 
-/** The statuses of the open payments, and that of the instruction while no payment has got past it. */
-function openStatuses(instruction: Instruction, payments: readonly FollowedPayment[]): StatusGroup[] {
+/** By the statuses that people are asked about: of the open payments, and of the instruction while that may keep them. */
+function openStatuses({ bankStatus }: Instruction, payments: readonly FollowedPayment[]): StatusGroup[] {
   const open = openOf(payments);
+  const own = open.map((payment) => payment.bankStatus);
+  const asked = statusesAskedOf(bankStatus, own);
   const byStatus = new Map<string, FollowedPayment[]>();
-  for (const payment of open) {
-    const status = payment.bankStatus ?? NEVER_SHOWN;
+  for (const [n, payment] of open.entries()) {
+    const status = own[n] ?? NEVER_SHOWN;
+    // It waits for what its instruction's means.
+    if (status !== asked[n]) continue;
     const group = byStatus.get(status);
     if (group) group.push(payment);
     else byStatus.set(status, [payment]);
   }
   const groups = [...byStatus].map(([status, those]) => ({ status, payments: those, ofInstruction: false }));
-  const left = open.filter(({ bankStatus }) => bankStatus === null || isBeforeSubmit(bankStatus));
-  const waiting = open.every(({ bankStatus }) => bankStatus === null || !isPastSubmit(bankStatus));
-  if (!waiting || open.length === 0 || instruction.bankStatus === null) return groups;
-  return [...groups, { status: instruction.bankStatus, payments: left, ofInstruction: true }];
+  const keeping = keepingStatusOf(bankStatus, own);
+  if (open.length === 0 || keeping === null) return groups;
+  const left = open.filter((_, n) => isBeforeSubmit(own[n] ?? NEVER_SHOWN));
+  return [...groups, { status: keeping, payments: left, ofInstruction: true }];
 }

@@ -12,7 +12,9 @@ import {
   isEndedUnpaid,
   isUnclear,
   isUnfinished,
+  keepingStatusOf,
   NEVER_SHOWN,
+  statusesAskedOf,
   unclearStatusOf,
 } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
@@ -57,7 +59,7 @@ export class StatusMeaning {
 
   /**
    * The payments that a proposal is about, and the status each is asked about: those named, or all that wait for the
-   * attention's answer. What comes to show the status later is not among them.
+   * attention's answer. What came to show the status since people were told is not among them.
    * @throws DomainError EVIDENCE_REQUIRED, NOTHING_TO_DECIDE, PAYMENT_NOT_WAITING
    */
   async paymentsOf(
@@ -65,7 +67,8 @@ export class StatusMeaning {
     attention: Attention,
     proposed: WrittenWord,
   ): Promise<{ paymentIds: string[]; paymentStatuses: string[] }> {
-    const waiting = await waitingFor(tx, attention);
+    const isAsked = askedBy(attention);
+    const waiting = (await waitingFor(tx, attention)).filter((one) => isAsked(one, one.status));
     if (waiting.length === 0) throw nothingToDecide();
     const statuses = new Map(waiting.map(({ paymentId, status }) => [paymentId, status]));
     const paymentIds = paymentsOfWord(proposed, [...statuses.keys()]);
@@ -74,15 +77,17 @@ export class StatusMeaning {
 
   /**
    * Reads at the bank whether what was proposed still waits: a status that says what became of a payment needs no decision,
-   * and one that is further on than was asked about speaks against NOT_PAID.
+   * and one that is further on than was asked about, or in another that is unclear, speaks against NOT_PAID.
    * @throws DomainError STATUS_IS_CLEAR, WAS_EXECUTED, SHOWN_OTHERWISE; Problem 503 while the bank cannot be read
    */
   async prove(employerId: string, attention: Attention, action: AttentionActionRow): Promise<void> {
-    const { work, waiting, rows } = await this.database.inEmployer(employerId, async (tx) => {
+    const { work, open, waiting, rows } = await this.database.inEmployer(employerId, async (tx) => {
       const found = await instructionOfRun(tx, attention.instructionId ?? '');
+      const all = await waitingFor(tx, attention);
       return {
         work: found,
-        waiting: await decidedBy(tx, attention, action),
+        open: all,
+        waiting: decidedBy(all, attention, action),
         rows: found && expectedRows(found.instruction.id, await payableRows(tx, this.personal, found)),
       };
     });
@@ -94,10 +99,11 @@ export class StatusMeaning {
         [payment.bankPaymentId, payment],
       ]),
     );
+    const paymentOf = ({ bankPaymentId, rowNo }: Waiting) =>
+      shown.get(bankPaymentId ?? '') ?? shown.get(messageIdOf(work.instruction.id, rowNo));
     const byRow = new Map(rows.map((row) => [row.rowNo, row]));
     const all = waiting.flatMap((asked) => {
-      const payment =
-        shown.get(asked.bankPaymentId ?? '') ?? shown.get(messageIdOf(work.instruction.id, asked.rowNo));
+      const payment = paymentOf(asked);
       const row = byRow.get(asked.rowNo);
       if (payment === undefined || row === undefined) return [];
       const { status, wasSettled } = payment;
@@ -112,8 +118,16 @@ export class StatusMeaning {
     const clear = seen.filter(
       (one) => !isUnderWay(one) && unclearStatusOf(one.status, ofInstruction) === undefined,
     );
-    const isAhead = (one: (typeof seen)[number]) =>
-      one.wasSettled || (isUnderWay(one) && wentOn(one.asked, one.status));
+    const keeping = keepingStatusOf(
+      ofInstruction,
+      open.map((one) => paymentOf(one)?.status ?? null),
+    );
+    const isAhead = ({ asked, status, wasSettled }: (typeof seen)[number]) => {
+      if (wasSettled) return true;
+      const unclear = unclearStatusOf(status, keeping);
+      if (unclear !== undefined) return unclear !== asked.status;
+      return isUnclear(asked.status) || wentOn(asked, status);
+    };
     const ahead = action.action === 'NOT_PAID' ? seen.filter(isAhead) : [];
     if (clear.length === 0 && ahead.length === 0) return;
     await this.database.inEmployer(employerId, (tx) => {
@@ -129,7 +143,7 @@ export class StatusMeaning {
    */
   async decide(tx: EmployerTransaction, attention: Attention, action: AttentionActionRow): Promise<void> {
     const instruction = await lockInstruction(tx, attention.instructionId ?? '');
-    const waiting = await decidedBy(tx, attention, action);
+    const waiting = decidedBy(await waitingFor(tx, attention), attention, action);
     if (waiting.length === 0) throw nothingToDecide();
     await tx.query(
       `INSERT INTO payment_decision (employer_id, instruction_id, row_no, payment_id, action_id, bank_status)
@@ -182,19 +196,28 @@ export class StatusMeaning {
 }
 
 /**
- * Of the payments an action names, those that still wait for the attention's answer. The bank's word that one was not
- * paid was given of the status it had then. @throws DomainError WAS_EXECUTED where one has another by now
+ * Of what waits the payments an action names, where people were told of them. The bank's word that one was not paid was
+ * given of the status it had then. @throws DomainError WAS_EXECUTED where one has another by now
  */
-async function decidedBy(
-  tx: EmployerTransaction,
+function decidedBy(
+  waiting: readonly Waiting[],
   attention: Attention,
   { action, paymentIds, paymentStatuses }: AttentionActionRow,
-): Promise<Waiting[]> {
+): Waiting[] {
   const named = new Map(paymentIds?.map((id, at) => [id, paymentStatuses?.[at]]));
-  const waiting = (await waitingFor(tx, attention)).filter(({ paymentId }) => named.has(paymentId));
-  const wentOn = waiting.filter(({ paymentId, status }) => (named.get(paymentId) ?? status) !== status);
+  const isAsked = askedBy(attention);
+  const decided = waiting.filter(
+    (one) => named.has(one.paymentId) && isAsked(one, named.get(one.paymentId) ?? one.status),
+  );
+  const wentOn = decided.filter(({ paymentId, status }) => (named.get(paymentId) ?? status) !== status);
   if (action === 'NOT_PAID' && wentOn.length > 0) throw wasExecuted(wentOn.length);
-  return waiting;
+  return decided;
+}
+
+/** Whether a payment is one that an attention asked about by a status. */
+function askedBy({ askedRows }: Attention): (payment: Waiting, status: string) => boolean {
+  const told = new Set(askedRows?.flatMap(({ status, rows }) => rows.map((rowNo) => `${rowNo} ${status}`)));
+  return ({ rowNo }, status) => told.has(`${rowNo} ${status}`);
 }
 
 /** Open payments, and those that ended unpaid and show what nobody documents, of an instruction `i`. */
@@ -202,9 +225,9 @@ const OPEN = `i.status = 'SUBMITTED' AND p.status = 'SUBMITTED'`;
 const ENDED_UNCLEAR = `b.shown_status IS NOT NULL AND p.status IN ('FAILED', 'REJECTED', 'CANCELLED') AND NOT EXISTS (
   SELECT FROM payment_decision d WHERE d.employer_id = b.employer_id AND d.payment_id = b.payment_id)`;
 
-/** The payments of its instruction whose status the attention asks about, in row order. */
+/** The payments of its instruction that may wait for the attention's answer, by what people are asked now, in row order. */
 async function waitingFor(tx: EmployerTransaction, attention: Attention): Promise<Waiting[]> {
-  const { instructionId, subjectId, happened } = attention;
+  const { instructionId, subjectId } = attention;
   const rows = await tx.query<{
     payment_id: string;
     row_no: number;
@@ -224,9 +247,12 @@ async function waitingFor(tx: EmployerTransaction, attention: Attention): Promis
      ORDER BY b.row_no`,
     [tx.employerId, instructionId],
   );
-  return rows.flatMap((row) => {
-    const status = unclearStatusOf(row.own, row.of_instruction) ?? row.own ?? NEVER_SHOWN;
-    if (!happened.includes(` ${status} (`)) return [];
+  const statuses = statusesAskedOf(
+    rows[0]?.of_instruction ?? null,
+    rows.map(({ own }) => own),
+  );
+  return rows.flatMap((row, n) => {
+    const status = statuses[n] ?? NEVER_SHOWN;
     // Of another end another question asks.
     if (isAfterEnd(attention) && subjectAfterEnd(instructionId ?? '', row.end, status) !== subjectId)
       return [];
@@ -275,6 +301,6 @@ function wasExecuted(payments: number): DomainError {
 function nothingToDecide(): DomainError {
   return new DomainError(
     'NOTHING_TO_DECIDE',
-    'No open payment waits for what this status means any more. Withdraw this, and read what is asked then.',
+    'No payment that this asked about waits for what its status means any more. Withdraw this, and read what is asked then.',
   );
 }

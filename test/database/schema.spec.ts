@@ -181,6 +181,8 @@ describe('the schema', () => {
          DELETE FROM lease;
          INSERT INTO lease (subject_id, kind, employer_id, wake_at)
            SELECT id, 'FOLLOW', employer_id, 'infinity' FROM instruction;
+         UPDATE attention SET resolved_at = now(), resolution = 'before the test'
+           WHERE kind = 'UNKNOWN_STATUS' AND resolved_at IS NULL;
          INSERT INTO attention (employer_id, id, kind, subject_id, happened, certain, ask_bank)
          VALUES ${told(NOT_FINAL)}, ${told('otherwise')}`,
       );
@@ -197,6 +199,36 @@ describe('the schema', () => {
           `SELECT happened FROM attention WHERE kind = 'ROW_UNSEEN' AND resolved_at IS NULL`,
         ),
       ).toEqual([{ happened: 'otherwise' }]);
+    } finally {
+      await older.drop();
+    }
+  });
+
+  it('reads again of what people are asked which rows it was not kept of, and nothing else', async () => {
+    const older = await testDatabase();
+    try {
+      await execute(older.superuserUrl, twoEmployers());
+      while ((await revertMigration(older.adminUrl)) !== 'KeepWhichRowsAStatusWasAskedOf1795132860250');
+      const { employer, instruction } = idsOf(1);
+      const told = (of: string, resolution: string) =>
+        `('${employer}', gen_random_uuid(), 'UNKNOWN_STATUS', gen_random_uuid(), '${of}', '-', '-', '-',
+          CASE WHEN ${resolution} IS NOT NULL THEN now() END, ${resolution})`;
+      await execute(
+        older.superuserUrl,
+        `SET session_replication_role = replica;
+         DELETE FROM lease;
+         INSERT INTO lease (subject_id, kind, employer_id, wake_at)
+           SELECT id, 'FOLLOW', employer_id, 'infinity' FROM instruction;
+         UPDATE attention SET resolved_at = now(), resolution = 'before the test' WHERE resolved_at IS NULL;
+         INSERT INTO attention (employer_id, id, kind, subject_id, instruction_id, happened, certain, ask_bank, resolved_at, resolution)
+         VALUES ${told(instruction[0], 'NULL')}, ${told(instruction[1], `'done'`)}`,
+      );
+      await runMigrations(older.adminUrl);
+      const woken = await select(
+        older.superuserUrl,
+        'SELECT subject_id AS id FROM lease WHERE woken_at <= now()',
+      );
+      expect(woken).toEqual([{ id: instruction[0] }]);
     } finally {
       await older.drop();
     }

@@ -11,7 +11,9 @@ import {
   NEVER_DEBITED,
   NOT_PROCESSABLE,
   readBankStatus,
+  NEVER_SHOWN,
   standingOf,
+  statusesAskedOf,
   TERMINAL_RANK,
   unclearStatusOf,
 } from '../../src/domain/bank-status';
@@ -300,4 +302,28 @@ describe('the status whose meaning a payment waits for', () => {
   ])('is of %s in an instruction that is %s: %s', (own, ofInstruction, status) => {
     expect(unclearStatusOf(own, ofInstruction)).toBe(status);
   });
+
+  it.each([
+    [
+      ['INITIATED', 'C_ODD', null],
+      ['C_ODD', 'C_ODD', 'C_ODD'],
+    ],
+    [
+      ['INITIATED', 'C_ODD', 'SUBMITTED'],
+      ['INITIATED', 'C_ODD', 'SUBMITTED'],
+    ],
+    [
+      ['INITIATED', 'EXCHANGE_ERROR'],
+      ['INITIATED', 'EXCHANGE_ERROR'],
+    ],
+    [
+      [null, 'SUB_STARTED'],
+      [NEVER_SHOWN, 'SUB_STARTED'],
+    ],
+  ])(
+    'is that of an instruction (C_ODD) while the bank is past its submit with none: of %j %j',
+    (own, asked) => {
+      expect(statusesAskedOf('C_ODD', own)).toEqual(asked);
+    },
+  );
 });

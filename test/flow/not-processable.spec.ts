@@ -330,6 +330,10 @@ describe('a payment that the bank shows no further', () => {
     ['PRO_DEBIT_HOLD', 'EXCHANGED', 'PAID', 200, undefined],
     ['PRO_DEBIT_HOLD', 'EXCHANGED', 'NOT_PAID', 409, 'WAS_EXECUTED'],
     ['INITIATED', 'WAREHOUSED', 'NOT_PAID', 409, 'WAS_EXECUTED'],
+    ['SUBMITTED', 'PRO_ODD', 'NOT_PAID', 409, 'WAS_EXECUTED'],
+    ['PRO_ODD', 'PRO_ODDER', 'NOT_PAID', 409, 'WAS_EXECUTED'],
+    ['PRO_ODD', 'PRO_ODD', 'NOT_PAID', 200, undefined],
+    ['PRO_ODD', 'PRO_ODDER', 'PAID', 200, undefined],
     ['PRO_DEBIT_HOLD', 'SETTLED', 'PAID', 409, 'STATUS_IS_CLEAR'],
   ] as const)(
     'is decided where lists show it at several steps, and as not paid only where none shows more: asked about at %s, read at %s (%s: %i)',

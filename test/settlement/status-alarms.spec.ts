@@ -23,7 +23,7 @@ beforeEach(async () => {
 afterEach(() => office.close());
 
 /** Tells of overdue payments of the first instruction. */
-async function tell(payments: readonly FollowedPayment[], bankStatus?: string): Promise<void> {
+async function tell(payments: readonly FollowedPayment[], bankStatus: string | null = null): Promise<void> {
   await office.database.inEmployer(ours.employer, async (tx) => {
     const instruction = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
     const late = { shouldHaveMoved: true, overdue: true };
@@ -68,6 +68,82 @@ it('what a status means is asked anew for more payments than were told, and for 
   expect(await asked()).toEqual(three);
   await tell(odd(2, 3, 4));
   expect((await asked()).at(-1)).toEqual([null, '(rows 2, 3, 4)']);
+});
+
+describe('of which payments people are asked what a status means', () => {
+  const odd = (...rows: number[]) => rows.map((rowNo) => followed({ rowNo, bankStatus: 'PRO_ODD', rank: 4 }));
+  const open = async () => {
+    const all = await office.database.inEmployer(ours.employer, (tx) =>
+      tx.manager.findBy(Attention, { kind: 'UNKNOWN_STATUS', resolvedAt: IsNull() }),
+    );
+    return all.map(({ askedRows }) => askedRows);
+  };
+  const asked = (...rows: number[]) => [[{ status: 'PRO_ODD', rows }]];
+  const later = () =>
+    execute(
+      office.server.superuserUrl,
+      `UPDATE attention SET opened_at = opened_at - interval '11 minutes' WHERE resolved_at IS NULL`,
+    );
+
+  it('is told anew where others took the place of some, after a while only, and not where some merely went on', async () => {
+    await tell(odd(1, 2));
+    await tell(odd(2, 3));
+    expect(await open()).toEqual(asked(1, 2));
+    await later();
+    await tell(odd(2));
+    expect(await open()).toEqual(asked(1, 2));
+    await tell(odd(2, 3));
+    expect(await open()).toEqual(asked(2, 3));
+    await tell(odd(3, 4));
+    expect(await open()).toEqual(asked(2, 3));
+  });
+
+  it('is told anew where one went on to another status that is asked about already', async () => {
+    const other = (rowNo: number) => followed({ rowNo, bankStatus: 'PRO_ODDER', rank: 4 });
+    await tell([...odd(1), other(2)]);
+    await later();
+    await tell([other(1), other(2)]);
+    expect(await open()).toEqual([[{ status: 'PRO_ODDER', rows: [1, 2] }]]);
+  });
+
+  it('is told anew at once where that was not kept yet', async () => {
+    await tell(odd(1, 2));
+    await execute(
+      office.server.superuserUrl,
+      'UPDATE attention SET asked_rows = NULL WHERE resolved_at IS NULL',
+    );
+    await tell(odd(2));
+    expect(await open()).toEqual(asked(2));
+  });
+
+  it('is by the status of their instruction while the bank is past its submit with none, and by their own after that', async () => {
+    const [still, shown] = [odd(1, 2), followed({ rowNo: 3, bankStatus: 'INITIATED', rank: 4 })];
+    await tell([...still, shown], 'PRO_ODD');
+    expect(await open()).toEqual([
+      [
+        { status: 'PRO_ODD', rows: [1, 2] },
+        { status: 'PRO_ODD', rows: [3] },
+      ],
+    ]);
+    await tell([...still, shown, followed({ rowNo: 4, bankStatus: 'SUBMITTED', rank: 9 })], 'PRO_ODD');
+    expect(await open()).toEqual([
+      [
+        { status: 'PRO_ODD', rows: [1, 2] },
+        { status: 'INITIATED', rows: [3] },
+        { status: 'SUBMITTED', rows: [4] },
+      ],
+    ]);
+  });
+
+  it('is told of thousands of rows in little, and compared quickly', async () => {
+    const many = Array.from({ length: 5000 }, (_, n) => n + 1);
+    await tell(odd(...many));
+    await later();
+    const begun = performance.now();
+    await tell(odd(...many.slice(1)));
+    expect(performance.now() - begun).toBeLessThan(2000);
+    expect(await open()).toEqual(asked(...many));
+  });
 });
 
 describe('a submitted instruction of which no payment has moved past the cut-off', () => {
@@ -214,6 +290,15 @@ describe('an undocumented status that is shown of what was paid', () => {
     expect(await asked()).toEqual([]);
     await show(reversed(1, 2, 3));
     expect(await asked()).toEqual([['(rows 1, 2, 3)', 3, 'ACKNOWLEDGE']]);
+  });
+
+  it('is asked about anew, once it was decided of some, where others show it in their place', async () => {
+    await show(reversed(1, 2));
+    await office.decide();
+    await show(reversed(2));
+    expect(await asked()).toEqual([]);
+    await show(reversed(2, 3));
+    expect(await asked()).toEqual([['(rows 2, 3)', 2, 'ACKNOWLEDGE']]);
   });
 
   it('is left open where the bank says that they were paid, of those alone that had ended unpaid', async () => {

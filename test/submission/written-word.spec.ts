@@ -27,7 +27,7 @@ const WORDS = {
   },
   'not paid': (answer: Error) => {
     const waiting = [{ rowNo: 1, bankPaymentId: '901', bankTransactionId: null, status: 'EXCHANGE_ERROR' }];
-    const database = { inEmployer: () => Promise.resolve({ work, waiting, rows: [] }) };
+    const database = { inEmployer: () => Promise.resolve({ work, open: waiting, waiting, rows: [] }) };
     const meaning = new StatusMeaning(database as unknown as Database, readsThat(answer), {} as PersonalData);
     return () => meaning.prove('employer', {} as Attention, { action: 'NOT_PAID' } as AttentionActionRow);
   },
