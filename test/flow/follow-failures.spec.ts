@@ -212,7 +212,9 @@ describe('an instruction that has ended and cannot be read', () => {
     });
     const id = await payroll.paid(payFile(payRows(2)));
     const ended = async () =>
-      ((await payroll.run(id)).instructions as { status: string }[]).some(({ status }) => status === 'CLOSED');
+      ((await payroll.run(id)).instructions as { status: string }[]).some(
+        ({ status }) => status === 'CLOSED',
+      );
     await eventually(ended, 20_000);
     const aDayOn = `UPDATE lease SET wake_at = now(), woken_at = now(), missing_since = now() - interval '25 hours'
       WHERE kind = 'FOLLOW' AND missing IS NOT NULL AND holder IS NULL RETURNING subject_id`;
