@@ -371,7 +371,7 @@ const AT_THE_GATE: readonly AttentionKind[] = [
 ];
 
 /** What it is asked about besides: pointless for the same reasons as what is asked about building it. */
-const OF_RUN: readonly AttentionKind[] = [...AT_THE_GATE, 'ROW_UNSEEN', 'POSSIBLE_DUPLICATE_PAY'];
+const OF_RUN: readonly AttentionKind[] = [...AT_THE_GATE, 'POSSIBLE_DUPLICATE_PAY'];
 
 /** Closes what a run is asked about while nothing of it is submitted. What lasts of that is told anew of a part of it. */
 export function clearGate(tx: EmployerTransaction, payRunId: string, resolution: string): Promise<void> {

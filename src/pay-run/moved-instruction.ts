@@ -16,8 +16,12 @@ export const UNRECORDED_MOVE = ' though it was never submitted.';
 /** What does of what is asked once it was given up. */
 const MOVED_AFTER_ALL = ' has moved at the bank.';
 
-/** Of which an INVARIANT_BREACH has one where it tells that what we did not submit has moved, and not something else. */
-export const TELLS_OF_MOVE = [UNRECORDED_MOVE, MOVED_AFTER_ALL];
+/** What is asked where the answer to a submit says so, after people said that it was not executed. */
+export const TAKEN_AFTER_ALL =
+  'The bank took a submit that two people declared not executed: its answer was recorded late.';
+
+/** Of which an INVARIANT_BREACH has one where it tells that what was given up, or not submitted, has moved, and not something else. */
+export const TELLS_OF_MOVE = [UNRECORDED_MOVE, MOVED_AFTER_ALL, TAKEN_AFTER_ALL];
 
 /** What is asked of an instruction of ours that is past its submit at the bank, and was not submitted by us. */
 export function unrecordedMove(

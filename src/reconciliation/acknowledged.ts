@@ -1,4 +1,5 @@
 import { EmployerTransaction } from '../database/database';
+import { INSTRUCTION_FOLLOWED } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
 import { CountAndSum } from '../domain/reconciliation';
 import type { AskedRecord } from '../pay-run/attention.entity';
@@ -30,11 +31,11 @@ export const MEANING_BESIDE: Readonly<Record<BesideTheRows, string>> = {
   TOTAL_MISMATCH_AFTER_SUBMIT:
     'What the bank shows of an instruction beyond its approved payments, by its totals, or what the account lost besides them, whatever it was; less what is listed here as FOREIGN_RECORD of it; negative where it is less. It is in no line.',
   INVARIANT_BREACH:
-    'What was approved of an instruction that we gave up and somebody else submitted: the bank may have executed all of it, some or nothing. It is in no line.',
+    'What was approved of an instruction that moved though we gave it up, or people declared it not executed: the bank may have executed all of it, some or nothing. It is in no line but `void`, and not listed here where TOTAL_MISMATCH_AFTER_SUBMIT tells of as much that its account lost.',
   UNRECORDED_SUBMIT:
     'What was approved of an instruction that we gave up and somebody else submitted, or what the bank shows as settled of one that a restored database had forgotten: two people said, on the written word of the bank, that it was executed. It is in no line; nothing is counted of one of which the bank did not show how each payment ended.',
   TOTALS_UNSEEN:
-    'What the account lacked besides what was paid from it, whatever it was, long after that should have come back; what came back since is not taken off. Other runs of the account, and TOTAL_MISMATCH_AFTER_SUBMIT, may tell of the same. It is in no line.',
+    'What the account lacked besides what was paid from it, whatever it was, long after that should have come back; what came back since is not taken off. Other runs of the account, TOTAL_MISMATCH_AFTER_SUBMIT and INVARIANT_BREACH may tell of the same. It is in no line.',
 };
 
 /**
@@ -59,6 +60,7 @@ export interface Acknowledged extends CountAndSum {
 
 interface Row {
   pay_run_id: string;
+  bank_account_id: string;
   instruction_id: string | null;
   subject_id: string;
   attention_id: string;
@@ -88,10 +90,10 @@ interface Counting extends Shown {
 /**
  * Of the runs, oldest first. What was asked anew about an instruction is of all the records that are left of the question,
  * or of those that came in and were not decided: of two decisions that tell of one record the last counts it, and of others
- * both count their own. What totals, lists and the balance show of one loss counts once (`toldOnce`). What came in before
- * the bank showed its payment as returned counts there. What was found in an instruction that was given up, or released,
- * before its submit has moved nothing, unless somebody else submitted it: then all that was approved of it may have moved,
- * or has, as people said; what the bank settled of it by what a restored database had forgotten counts in its stead.
+ * both count their own. What totals, lists, the balance and a move show of one loss counts once (`toldOnce`). What came in
+ * before the bank showed its payment as returned counts there. What was found in an instruction that was given up, or
+ * released, before its submit has moved nothing, unless somebody else submitted it: then all that was approved of it may have
+ * moved, or has, as people said; so may what they declared not executed; what the bank settled of it by what a restored database had forgotten counts in its stead.
  * Of what that had forgotten, and the bank does not show as ended, there is the decision, and nothing counts.
  */
 export async function acknowledgedOf(
@@ -107,13 +109,15 @@ export async function acknowledgedOf(
 /** Every decision of the runs on what moved besides their rows, oldest first. */
 function decisionsOf(tx: EmployerTransaction, payRunIds: readonly string[]): Promise<Row[]> {
   return tx.query<Row>(
-    `SELECT a.pay_run_id, a.instruction_id, a.subject_id, a.id AS attention_id, ${microseconds('a.opened_at')} AS asked_at, a.kind, a.happened, a.bank_words, d.reason, d.evidence,
+    `SELECT a.pay_run_id, account.bank_account_id, a.instruction_id, a.subject_id, a.id AS attention_id, ${microseconds('a.opened_at')} AS asked_at, a.kind, a.happened, a.bank_words, d.reason, d.evidence,
        d.proposed_by, one.name AS proposed_by_name, d.confirmed_by, other.name AS confirmed_by_name, d.confirmed_at,
        coalesce(executed.payments, a.beyond_payments, a.payments) AS payments,
        coalesce(executed.minor, a.beyond_minor, a.amount_minor) AS amount_minor,
        a.records, coalesce(approved.payments, 0) AS approved_payments, coalesce(approved.minor, 0) AS approved_minor
      FROM attention a
      JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
+     JOIN pay_run r ON r.employer_id = a.employer_id AND r.id = a.pay_run_id
+     JOIN employer_account account ON account.employer_id = r.employer_id AND account.id = r.account_id
      JOIN person one ON one.id = d.proposed_by
      JOIN person other ON other.id = d.confirmed_by
      LEFT JOIN LATERAL (
@@ -134,7 +138,7 @@ function decisionsOf(tx: EmployerTransaction, payRunIds: readonly string[]): Pro
        AND (a.kind <> 'TOTALS_UNSEEN' OR a.lacking_minor IS NOT NULL)
        AND CASE a.kind WHEN 'INVARIANT_BREACH' THEN EXISTS (SELECT FROM moved_instruction m
            JOIN instruction i ON i.employer_id = m.employer_id AND i.id = m.instruction_id
-           WHERE m.employer_id = a.employer_id AND m.instruction_id = a.subject_id AND i.status IN ('ABANDONED', 'RELEASED'))
+           WHERE m.employer_id = a.employer_id AND m.instruction_id = a.subject_id AND i.status <> ALL ($5))
            AND EXISTS (SELECT FROM unnest($4::text[]) AS told WHERE strpos(a.happened, told) > 0)
            AND NOT EXISTS (SELECT FROM forgotten_instruction f WHERE f.employer_id = a.employer_id
              AND f.instruction_id = a.subject_id AND f.executed_payments IS NOT NULL)
@@ -145,7 +149,7 @@ function decisionsOf(tx: EmployerTransaction, payRunIds: readonly string[]): Pro
          ELSE NOT EXISTS (SELECT FROM instruction i
            WHERE i.employer_id = a.employer_id AND i.id = a.instruction_id AND i.status IN ('ABANDONED', 'RELEASED')) END
      ORDER BY d.confirmed_at, a.id`,
-    [tx.employerId, payRunIds, KINDS_BESIDE, TELLS_OF_MOVE],
+    [tx.employerId, payRunIds, KINDS_BESIDE, TELLS_OF_MOVE, INSTRUCTION_FOLLOWED],
   );
 }
 
@@ -183,6 +187,7 @@ function shown(row: Row, count: number, amountMinor: bigint): Counting {
     row,
     by: shownBy(row),
     payRunId: row.pay_run_id,
+    bankAccountId: row.bank_account_id,
     instructionId: row.instruction_id,
     approved: { count: row.approved_payments, amountMinor: BigInt(row.approved_minor) },
     count,
@@ -193,6 +198,7 @@ function shown(row: Row, count: number, amountMinor: bigint): Counting {
 /** What an account lost again is asked of its run, and what totals show of their instruction. */
 function shownBy({ kind, subject_id, instruction_id }: Row): Shown['by'] {
   if (kind === 'FOREIGN_RECORD') return 'list';
+  if (kind === 'INVARIANT_BREACH') return 'move';
   if (kind !== 'TOTAL_MISMATCH_AFTER_SUBMIT') return 'else';
   return subject_id === instruction_id ? 'totals' : 'balance';
 }

@@ -1,5 +1,7 @@
 import { EmployerTransaction } from '../database/database';
-import type { AttentionKind } from '../pay-run/attention-words';
+import { BANK_STATUSES, isPastSubmit } from '../domain/bank-status';
+import { INSTRUCTION_UNSENT } from '../domain/instruction';
+import { AttentionKind, SUBMITTED_OR_NOT, UNSENT_OR_NOT } from '../pay-run/attention-words';
 import { RESTORED_UNCLEAR } from '../pay-run/stop';
 
 /** What says that the bank may have done more, or something else, than any sum over our rows can show. */
@@ -17,6 +19,11 @@ const DOUBTS: readonly AttentionKind[] = [
   'REPLACED_PAYMENT_MOVED',
 ];
 
+/** How `ROW_UNSEEN` begins that asks of an instruction whether somebody else submitted it. */
+const SUBMIT_UNCLEAR = [UNSENT_OR_NOT, SUBMITTED_OR_NOT];
+
+const PAST_SUBMIT = BANK_STATUSES.filter(isPastSubmit);
+
 const RESTORED_IS_OPEN = `EXISTS (SELECT FROM attention
   WHERE employer_id = $1 AND kind = 'RESTORED' AND resolved_at IS NULL)`;
 
@@ -24,13 +31,15 @@ const RESTORED_IS_OPEN = `EXISTS (SELECT FROM attention
  * The kinds of such attention that are open, by run: while there is one, sums that agree explain nothing. After a restore
  * nothing is explained until people have answered for it. A difference told of a single payment is one found after the
  * submit; while an instruction is built it is told of the instruction. That rows are not seen is a doubt where it is told of
- * the run: of what had ended. What a status means is a doubt where it is asked of what had ended: what is open no sum counts
- * yet; an answer that cannot be used, where it is one of what was submitted.
+ * the run: of what had ended; or where nobody knows whether somebody else submitted them. What a status means is a doubt
+ * where it is asked of what had ended: what is open no sum counts yet; an answer that cannot be used, where it is one of
+ * what was submitted.
  *
  * Four doubts outlast what people decide: that the bank shows of a payment what contradicts its end, or people's word, of
- * which sums count what stood first; that something given up has moved; that something was submitted without being in the record, or may have
- * been until the run that a restore left unclear is resumed, unless all that the bank has of it was taken back or counted; and a
- * payment that the bank goes on to show otherwise than it was sent, unless they have its word that it is not paid.
+ * which sums count what stood first; that something moved which was given up, or which we have not submitted; that
+ * something was submitted without being in the record, or may have been until the run that a restore left unclear is
+ * resumed, unless all that the bank has of it was taken back or counted; and a payment that the bank goes on to show
+ * otherwise than it was sent, unless they have its word that it is not paid.
  */
 export async function openDoubts(
   tx: EmployerTransaction,
@@ -49,7 +58,8 @@ export async function openDoubts(
        WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND resolved_at IS NULL
          AND (kind = ANY ($3) OR kind = 'ECHO_MISMATCH' AND payment_id IS NOT NULL
            OR kind = 'UNKNOWN_STATUS' AND subject_id <> instruction_id
-           OR kind = 'ROW_UNSEEN' AND subject_id = pay_run_id
+           OR kind = 'ROW_UNSEEN' AND (subject_id = pay_run_id
+             OR EXISTS (SELECT FROM unnest($5::text[]) AS asked WHERE starts_with(happened, asked)))
            OR kind = 'CONTRACT_DRIFT' AND EXISTS (SELECT FROM instruction i
              WHERE i.employer_id = $1 AND i.id = instruction_id AND i.submitted_at IS NOT NULL))
        UNION ALL
@@ -61,13 +71,19 @@ export async function openDoubts(
        JOIN instruction i ON i.employer_id = m.employer_id AND i.id = m.instruction_id
        WHERE m.employer_id = $1 AND i.pay_run_id = ANY ($2)
        UNION ALL
+       SELECT pay_run_id, 'INVARIANT_BREACH' FROM instruction
+       WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND status = ANY ($6) AND bank_status = ANY ($7)
+       UNION ALL
        SELECT pay_run_id, 'UNRECORDED_SUBMIT' FROM forgotten_instruction
        WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND adopted_at IS NULL AND executed_payments IS NULL
        UNION ALL
        SELECT id, 'UNRECORDED_SUBMIT' FROM pay_run
        WHERE employer_id = $1 AND id = ANY ($2) AND stopped_reason = $4
          AND restore_leaves_in_doubt(employer_id, created_at)) doubt GROUP BY pay_run_id`,
-    [tx.employerId, payRunIds, DOUBTS, RESTORED_UNCLEAR],
+    [
+      ...[tx.employerId, payRunIds, DOUBTS, RESTORED_UNCLEAR],
+      ...[SUBMIT_UNCLEAR, INSTRUCTION_UNSENT, PAST_SUBMIT],
+    ],
   );
   const byRun = new Map(rows.map(({ pay_run_id, kinds }) => [pay_run_id, kinds]));
   return (payRunId) => byRun.get(payRunId) ?? [];

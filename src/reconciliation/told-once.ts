@@ -1,10 +1,16 @@
+import { sumMinor } from '../domain/money';
 import { add, CountAndSum, NOTHING } from '../domain/reconciliation';
 
 /** What was decided of money beside the rows of a run, by what showed it. */
 export interface Shown extends CountAndSum {
-  /** Totals and the balance show what was executed beyond the approved payments, a list payments that were never sent. */
-  by: 'totals' | 'balance' | 'list' | 'else';
+  /**
+   * Totals and the balance show what was executed beyond the approved payments, a list payments that were never sent, and a
+   * move what was given up, or declared not executed, and may be executed all the same.
+   */
+  by: 'totals' | 'balance' | 'list' | 'move' | 'else';
   payRunId: string;
+  /** The account of the run, by its id at the bank. */
+  bankAccountId: string;
   /** Null where the balance shows it of more than one instruction of the run. */
   instructionId: string | null;
   /** What was approved of the instruction, or of all of the run. */
@@ -15,16 +21,37 @@ export interface Shown extends CountAndSum {
  * Tells each loss once, and never less than the account lost. What an account lost again is told by its balance, which
  * counts no payment that moved nothing; totals that show the same tell only what they have besides. What is listed by
  * itself is taken off that, and the rest of it off the balance: an account that lost to the cent what was executed again
- * has not lost both.
+ * has not lost both. Nor has one that lost to the cent what moved, which may be told of the run that pays it again.
  */
 export function toldOnce<T extends Shown>(all: readonly T[]): T[] {
+  const moved = movedInBalances(all);
   return all.flatMap((one) => {
+    if (moved.has(one)) return [];
     if (one.by === 'balance') return [{ ...one, ...less(one, listedIn(one, all)) }];
     if (one.by !== 'totals') return [one];
     const besides = besidesBalance(one, all);
     if (besides.count === 0 && besides.amountMinor === 0n) return [];
     return [{ ...one, ...less(besides, listedOf(one.instructionId, all)) }];
   });
+}
+
+/** What moved that balances show too: so often as they show it, each by itself, or all of an account together. */
+function movedInBalances(all: readonly Shown[]): ReadonlySet<Shown> {
+  const told = new Set<Shown>();
+  for (const { bankAccountId, amountMinor } of all.filter(({ by }) => by === 'balance')) {
+    const moved = all.filter(
+      (one) => one.by === 'move' && one.bankAccountId === bankAccountId && !told.has(one),
+    );
+    const isAll = sumMinor(moved.map((one) => one.amountMinor)) === amountMinor;
+    let leftMinor = amountMinor;
+    for (const one of moved) {
+      const isShown = one.amountMinor > 0n && leftMinor > 0n && leftMinor % one.amountMinor === 0n;
+      if (!isAll && !isShown) continue;
+      told.add(one);
+      leftMinor -= one.amountMinor;
+    }
+  }
+  return told;
 }
 
 /** Of totals, what the balance does not show too: all where it shows something else. */

@@ -26,6 +26,7 @@ export interface FollowedPayment {
   amountMinor: bigint;
   currency: string;
   status: PaymentStatus;
+  /** As it was followed, and not as its add was answered: null before the first read since its submit. */
   bankStatus: string | null;
   /** An undocumented status that the bank shows instead of the end it had; null where it shows none. */
   shownStatus: string | null;

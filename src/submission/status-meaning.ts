@@ -239,7 +239,8 @@ async function waitingFor(tx: EmployerTransaction, attention: Attention): Promis
     of_instruction: string | null;
   }>(
     `SELECT b.payment_id, b.row_no, p.status AS end, b.bank_payment_id, b.bank_transaction_id, b.bank_rank AS rank,
-       coalesce(b.shown_status, b.bank_status) AS own, i.bank_status AS of_instruction
+       coalesce(b.shown_status, CASE WHEN b.bank_status_at IS NOT NULL THEN b.bank_status END) AS own,
+       i.bank_status AS of_instruction
      FROM instruction i
      JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
      JOIN payment p ON p.employer_id = b.employer_id AND p.id = b.payment_id

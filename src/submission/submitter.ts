@@ -22,7 +22,7 @@ import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { NOTHING_TO_ASK } from '../pay-run/attention-words';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
-import { keepMoved } from '../pay-run/moved-instruction';
+import { keepMoved, TAKEN_AFTER_ALL } from '../pay-run/moved-instruction';
 import { mayBePaidAlready } from '../pay-run/paid-already';
 import { findRun, lacksApprovals, lockRun } from '../pay-run/pay-run.store';
 import { accessRefused } from '../pay-run/refused-access';
@@ -334,8 +334,7 @@ export class Submitter {
       await stopUnlessDecided(tx, {
         kind: 'INVARIANT_BREACH',
         ...aboutInstruction(instruction, work.planned),
-        happened:
-          'The bank took a submit that two people declared not executed: its answer was recorded late.',
+        happened: TAKEN_AFTER_ALL,
       });
       wake(tx, 'FOLLOW', [instruction.id]);
     }

@@ -194,6 +194,46 @@ describe('an instruction that has ended and cannot be read', () => {
     expect(await kinds()).toEqual([]);
   });
 
+  it('is asked about still once its run has ended, which is not explained', async () => {
+    payroll = await Payroll.start({
+      rowsPerInstruction: 1,
+      settings: { FOLLOW_DELAYS_MS: '50,7200000', FOLLOW_STEP_MS: '600000' },
+      sandbox: { variants: { linkReads: 'allowed' } },
+    });
+    const source = payroll.services[0]!.app.get(PaymentSource);
+    const { paymentsOf } = source;
+    let goesOn: string | undefined;
+    let isOver = false;
+    jest.spyOn(source, 'paymentsOf').mockImplementation(async (account, of, at) => {
+      const shown = await paymentsOf.apply(source, [account, of, at]);
+      if (of.ended) return [];
+      goesOn ??= of.id;
+      return goesOn === of.id && !isOver ? shown.map((one) => ({ ...one, status: 'EXCHANGED' })) : shown;
+    });
+    const id = await payroll.paid(payFile(payRows(2)));
+    const ended = async () =>
+      ((await payroll.run(id)).instructions as { status: string }[]).some(
+        ({ status }) => status === 'CLOSED',
+      );
+    await eventually(ended, 20_000);
+    const aDayOn = `UPDATE lease SET wake_at = now(), woken_at = now(), missing_since = now() - interval '25 hours'
+      WHERE kind = 'FOLLOW' AND missing IS NOT NULL AND holder IS NULL RETURNING subject_id`;
+    await eventually(async () => {
+      await payroll.wakeAll();
+      return (await select(payroll.database.superuserUrl, aDayOn)).length > 0;
+    }, 20_000);
+    const asked = await payroll.askedAbout(id, 'ROW_UNSEEN');
+    expect((await payroll.run(id)).status).toBe('FOLLOWING');
+    isOver = true;
+    await eventually(async () => {
+      await payroll.wakeAll();
+      return (await payroll.run(id)).status === 'SETTLED';
+    }, 20_000);
+    expect((await payroll.as('finance').get(asked)).data.resolution).toBeNull();
+    const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+    expect(report.data).toMatchObject({ explained: false, openDoubts: ['ROW_UNSEEN'] });
+  });
+
   describe('and has more payments than one read tries each by itself', () => {
     const [lost, garbled] = [new Set<number>(), new Set<number>()];
     let tried = 0;

@@ -381,6 +381,12 @@ describe('an instruction that somebody else submits before it is verified', () =
     expect(data.certain).toContain('amended to leave its payments out, or is cancelled');
     expect((await decided(asked, 'TRY_AGAIN')).data.code).toBe('ACTION_NOT_OFFERED');
     expect((await payroll.run(id)).status).toBe('BUILDING');
+    const reported = () => payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+    expect((await reported()).data).toMatchObject({
+      openDoubts: ['INVARIANT_BREACH'],
+      explained: false,
+      difference: '0.00',
+    });
     const cancelled = await payroll
       .as('preparer')
       .post(payroll.path(`/pay-runs/${id}/cancellation`), { reason: 'somebody was too quick in the portal' });
@@ -391,7 +397,7 @@ describe('an instruction that somebody else submits before it is verified', () =
     await payroll.aDayLater();
     await asksNothing();
     expect(await timesPaid()).toEqual([1, 1]);
-    const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+    const report = await reported();
     expect(report.data).toMatchObject({
       openDoubts: ['INVARIANT_BREACH'],
       difference: report.data.table.approved.amount,

@@ -204,13 +204,17 @@ describe('what two people confirm', () => {
 });
 
 describe('a run that was amended, cancelled or ended', () => {
-  it('closes what was asked about building it, and not what the bank showed otherwise than it was sent', async () => {
+  it('closes what was asked about building it, and not what the bank showed otherwise than it was sent, nor what had ended', async () => {
     const told = { payRunId: ours.run, subjectId: ours.instruction[0] } as const;
     await database.inEmployer(ours.employer, async (tx) => {
       await raise(tx, { ...told, kind: 'INITIATE_REFUSED', happened: 'it was not opened' });
       await raise(tx, { ...told, kind: 'ECHO_MISMATCH', happened: 'row 3 differs in iban' });
+      const ofRun = { payRunId: ours.run, subjectId: ours.run } as const;
+      await raise(tx, { ...ofRun, kind: 'DUE_BUT_WAITING', happened: 'it waits' });
+      await raise(tx, { ...ofRun, kind: 'ROW_UNSEEN', happened: 'what had ended is not read' });
       await clearBuilding(tx, ours.run, 'the run ended');
     });
-    expect(await open()).toEqual([{ happened: 'row 3 differs in iban' }]);
+    const left = (await open()).map(({ happened }) => happened).sort();
+    expect(left).toEqual(['row 3 differs in iban', 'what had ended is not read']);
   });
 });

@@ -1,6 +1,12 @@
+import type { EmployerTransaction } from '../../src/database/database';
 import { newId } from '../../src/database/new-id';
-import { ATTENTION_WORDS, AttentionKind } from '../../src/pay-run/attention-words';
-import { raise } from '../../src/pay-run/attention.store';
+import {
+  ATTENTION_WORDS,
+  AttentionKind,
+  SUBMITTED_OR_NOT,
+  UNSENT_OR_NOT,
+} from '../../src/pay-run/attention-words';
+import { clear, raise } from '../../src/pay-run/attention.store';
 import { openDoubts } from '../../src/reconciliation/open-doubts';
 import { idsOf } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
@@ -80,6 +86,42 @@ it('that nobody sees what becomes of ended instructions of a run is one while it
   const left = await office.database.inEmployer(ours.employer, (tx) => openDoubts(tx, [ours.run]));
   expect(left(ours.run)).not.toContain('ROW_UNSEEN');
 });
+
+it.each([
+  ['is to be submitted', UNSENT_OR_NOT],
+  ['is to be ended', SUBMITTED_OR_NOT],
+])('whether somebody else submitted what %s is a doubt while it is open', async (_what, question) => {
+  const [instructionId] = ours.instruction;
+  const about = { kind: 'ROW_UNSEEN', subjectId: instructionId, instructionId, payRunId: ours.run } as const;
+  const doubts = async (tx: EmployerTransaction) => (await openDoubts(tx, [ours.run]))(ours.run);
+  await office.database.inEmployer(ours.employer, async (tx) => {
+    await raise(tx, { ...about, happened: `${question}: it shows an error again and again.` });
+    expect(await doubts(tx)).toContain('ROW_UNSEEN');
+    await clear(tx, ['ROW_UNSEEN'], instructionId, 'the bank shows it');
+    expect(await doubts(tx)).not.toContain('ROW_UNSEEN');
+  });
+});
+
+it.each([
+  ['BUILDING', 'SUBMITTED', true],
+  ['VERIFIED', 'SETTLED', true],
+  ['VERIFIED', 'INITIATED', false],
+  ['VERIFIED', 'CANCELLED', false],
+  ['SUBMITTED', 'SETTLED', false],
+])(
+  'an instruction that is %s and was shown as %s by the bank is a doubt, whatever people decided: %s',
+  async (status, bankStatus, isDoubt) => {
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica;
+       DELETE FROM moved_instruction;
+       UPDATE attention SET resolved_at = now(), resolution = 'seen' WHERE resolved_at IS NULL;
+       UPDATE instruction SET status = '${status}', bank_status = '${bankStatus}' WHERE id = '${ours.instruction[0]}'`,
+    );
+    const doubts = await office.database.inEmployer(ours.employer, (tx) => openDoubts(tx, [ours.run]));
+    expect(doubts(ours.run).includes('INVARIANT_BREACH')).toBe(isDoubt);
+  },
+);
 
 it('what says that the bank did something else than any sum shows is a doubt while it is open', async () => {
   const kinds = Object.keys(ATTENTION_WORDS) as AttentionKind[];

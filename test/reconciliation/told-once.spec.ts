@@ -3,7 +3,7 @@ import { sumMinor } from '../../src/domain/money';
 import { NOTHING } from '../../src/domain/reconciliation';
 import { Shown, toldOnce } from '../../src/reconciliation/told-once';
 
-const RUN = { payRunId: 'run' };
+const RUN = { payRunId: 'run', bankAccountId: 'account' };
 const told = (all: readonly Shown[]) => sumMinor(toldOnce(all).map((one) => one.amountMinor));
 
 /** An instruction with what of it was paid, and which of totals and list show that it was executed again. */
@@ -62,8 +62,9 @@ describe('what an account lost again', () => {
 
   it('is never told as less, however often it was executed and whatever totals and lists show', () => {
     const any = fc.record({
-      by: fc.constantFrom('totals' as const, 'list' as const, 'else' as const),
+      by: fc.constantFrom('totals' as const, 'list' as const, 'move' as const, 'else' as const),
       payRunId: fc.constantFrom('run', 'other'),
+      bankAccountId: fc.constant('account'),
       instructionId: fc.constantFrom('0', '1'),
       approved: fc.record({ count: fc.nat(3), amountMinor: fc.bigInt(0n, 300n) }),
       count: fc.nat(9),
@@ -81,5 +82,35 @@ describe('what an account lost again', () => {
         expect(toldOnce([...all, one]).every(({ amountMinor }) => amountMinor >= 0n)).toBe(true);
       }),
     );
+  });
+});
+
+describe('what moved though it was declared not executed', () => {
+  const move = (payRunId: string, amountMinor: bigint, bankAccountId = 'account'): Shown => ({
+    ...{
+      by: 'move',
+      payRunId,
+      bankAccountId,
+      instructionId: payRunId,
+      approved: NOTHING,
+      count: 1,
+      amountMinor,
+    },
+  });
+  const lost = (payRunId: string, amountMinor: bigint): Shown => ({
+    ...move(payRunId, amountMinor),
+    by: 'balance',
+  });
+
+  it.each([
+    ['once, where the account lost as much, of another run', [move('a', 7n), lost('b', 7n)], 7n],
+    ['once, where it lost as much several times over', [move('a', 7n), lost('b', 14n)], 14n],
+    ['once, where it lost what all of them pay', [move('a', 7n), move('b', 5n), lost('c', 12n)], 12n],
+    ['besides, where the account lost something else', [move('a', 7n), lost('b', 8n)], 15n],
+    ['besides, where another account lost as much', [move('a', 7n, 'other'), lost('b', 7n)], 14n],
+    ['besides, where it lost as much as one of two', [move('a', 7n), move('b', 7n), lost('c', 7n)], 14n],
+    ['by itself, where the account is not told of', [move('a', 7n)], 7n],
+  ])('is told %s', (_how, all, minor) => {
+    expect(told(all)).toBe(minor);
   });
 });

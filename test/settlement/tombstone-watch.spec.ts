@@ -8,6 +8,7 @@ import type { EmployerAccount } from '../../src/employer/employer.entity';
 import { aboutInstruction, raise } from '../../src/pay-run/attention.store';
 import { Instruction } from '../../src/pay-run/instruction.entity';
 import { instructionOfRun } from '../../src/pay-run/instruction.store';
+import { accountLostAgain } from '../../src/pay-run/lost-again';
 import { withDoubt } from '../../src/pay-run/released-doubt';
 import { acknowledgedOf } from '../../src/reconciliation/acknowledged';
 import { loadFollowed } from '../../src/settlement/followed';
@@ -289,8 +290,8 @@ describe('what people decided as moved though it was never submitted, and was gi
   };
   const isStopped = async () =>
     (await select(office.server.superuserUrl, 'SELECT FROM service_switch WHERE submits_off')).length > 0;
-  const acknowledged = async () =>
-    (await office.database.inEmployer(ours.employer, (tx) => acknowledgedOf(tx, [ours.run]))).map(
+  const acknowledged = async (runs = [ours.run]) =>
+    (await office.database.inEmployer(ours.employer, (tx) => acknowledgedOf(tx, runs))).map(
       ({ kind, count, amountMinor }) => ({ kind, count, amountMinor }),
     );
   const moved = { kind: 'INVARIANT_BREACH', count: 1, amountMinor: 100n };
@@ -319,7 +320,7 @@ describe('what people decided as moved though it was never submitted, and was gi
     expect([await asked(), await isStopped()]).toEqual([[], false]);
   });
 
-  it('is what the report says as acknowledged, once, with what was approved of it, and not where the account tells of a submit of ours', async () => {
+  it('is what the report says as acknowledged, once, with what was approved of it, and not where it was taken over', async () => {
     await unsent();
     await seenMoved();
     await office.resume();
@@ -333,10 +334,41 @@ describe('what people decided as moved though it was never submitted, and was gi
       office.server.superuserUrl,
       `SET session_replication_role = replica;
        UPDATE instruction SET status = 'ABANDONED' WHERE id = '${ours.instruction[0]}';
-       UPDATE instruction SET status = 'VOID' WHERE id = '${ours.unmoved}'`,
+       UPDATE instruction SET status = 'SUBMITTED' WHERE id = '${ours.unmoved}'`,
     );
     expect(await acknowledged()).toEqual([]);
   });
+
+  /** The account lost so much besides, once, which is told of another run that is paid from it, and decided. */
+  const lostAgain = async (amountMinor: bigint) => {
+    const of = { payRunId: ours.spareRun, instructionId: undefined, someOf: [], times: 1, payments: 1 };
+    await office.database.inEmployer(ours.employer, (tx) =>
+      accountLostAgain(tx, [{ ...of, amountMinor, takenMinor: amountMinor }]),
+    );
+    await office.resume();
+  };
+
+  it.each([
+    ['so much', 100n, []],
+    ['more', 101n, [moved]],
+  ])(
+    'is so of what people had declared not executed too, but where its account is told of as having lost %s',
+    async (_what, amountMinor, left) => {
+      await execute(
+        office.server.superuserUrl,
+        `SET session_replication_role = replica;
+         UPDATE instruction SET status = 'ABANDONED' WHERE id = '${ours.instruction[0]}';
+         UPDATE instruction SET status = 'VOID' WHERE id = '${ours.unmoved}'`,
+      );
+      await read(FURTHER);
+      expect(await asked()).toMatchObject([{ happened: expect.stringContaining('was void has moved') }]);
+      await office.resume();
+      expect(await acknowledged()).toEqual([moved]);
+      await lostAgain(amountMinor);
+      const again = { kind: 'TOTAL_MISMATCH_AFTER_SUBMIT', count: 1, amountMinor };
+      expect(await acknowledged([ours.run, ours.spareRun])).toEqual([...left, again]);
+    },
+  );
 
   it('stops everything where nobody has decided yet, or something else of it', async () => {
     await unsent();

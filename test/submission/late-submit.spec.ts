@@ -127,8 +127,22 @@ describe('a submit that is not sent soon after it was allowed', () => {
     const action = { action: 'NOT_EXECUTED', reason: 'the bank said so', evidence: 'its letter of today' };
     expect((await payroll.decide(asked, action)).status).toBe(200);
     process.process.kill('SIGCONT');
-    await payroll.askedAbout(id, 'INVARIANT_BREACH');
+    const breach = await payroll.askedAbout(id, 'INVARIANT_BREACH');
     expect((await payroll.as('administrator').get('/v1/service')).data.submitsOff).toBe(true);
+    const resumed = await payroll.decide(breach, { action: 'RESUME', reason: 'we have looked into it' });
+    expect(resumed.status).toBe(200);
+    const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+    expect(report.data).toMatchObject({
+      openDoubts: ['INVARIANT_BREACH'],
+      acknowledged: [
+        {
+          kind: 'INVARIANT_BREACH',
+          happened: expect.stringContaining('its answer was recorded late'),
+          payments: 2,
+          amount: report.data.table.approved.amount,
+        },
+      ],
+    });
   });
 
   it('is sent later where only the clock was moved in between', async () => {
