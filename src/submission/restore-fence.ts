@@ -47,10 +47,10 @@ export interface Fenced {
   /** What is not proven dead is unclear. */
   findings: readonly Finding[];
   /**
-   * Whether some is dead only as far as the bank does not show it since its delete: of what was submitted just before, its
-   * general list alone may tell.
+   * Whether some is not shown as cancelled. What is not shown since its delete may have been submitted just before, of which
+   * the general list alone may tell; and so may what the bank did not delete.
    */
-  isGone: boolean;
+  isOpen: boolean;
 }
 
 /** An instruction at the bank of which the record has no submit. */
@@ -116,14 +116,14 @@ export class RestoreFence {
     findings: readonly Finding[],
   ): Promise<Fenced> {
     const open = findings.filter(({ status, isUnclear }) => isBeforeSubmit(status) && !isUnclear);
-    if (open.length === 0) return { findings, isGone: false };
+    if (open.length === 0) return { findings, isOpen: false };
     const accounts = await this.database.inEmployer(employerId, accountsOf);
     const account = accounts.find(({ reads }) => reads.includes('INSTRUCTION'));
     const states = account ? await this.each(open.map((one) => this.ofBank(account, restoreId, one))) : [];
     const unproven = new Set(open.filter((_, n) => states[n] !== 'dead' && states[n] !== 'gone'));
     return {
       findings: findings.map((one) => (unproven.has(one) ? { ...one, isUnclear: true } : one)),
-      isGone: states.includes('gone'),
+      isOpen: open.some((_, n) => states[n] !== 'dead'),
     };
   }
 

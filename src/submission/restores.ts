@@ -191,11 +191,11 @@ export class Restores {
     reading: Reading,
     fenced: ReadonlyMap<string, Fenced>,
   ): Promise<void> {
-    const isGone = [...fenced.values()].some((one) => one.isGone);
-    if (isGone) await sleep(this.config.BANK_LAG_BOUND_MS);
-    const { sweep, byEmployer } = isGone ? await this.read(restore, reading.sweep.unknown) : reading;
+    const isOpen = [...fenced.values()].some((one) => one.isOpen);
+    if (isOpen) await sleep(this.config.BANK_LAG_BOUND_MS);
+    const { sweep, byEmployer } = isOpen ? await this.read(restore, reading.sweep.unknown) : reading;
     await eachOf([...fenced], ([id, { findings }]) => {
-      const own = isGone ? seenAgain(findings, byEmployer.get(id) ?? [], sweep) : findings;
+      const own = isOpen ? seenAgain(findings, byEmployer.get(id) ?? [], sweep) : findings;
       return this.check.reconcile(id, restore, sweep, own);
     });
   }

@@ -51,6 +51,18 @@ async function holdsOf(monthsLater: number) {
   return (await payroll.upload(payFile(payRows(3)), { period })).data.held.holds;
 }
 
+/** Every delete reaches the bank once it has executed what was queued, and is confirmed all the same where that is said. */
+function deleteAfterSubmit(isConfirmed = false): void {
+  const remove = BankGateway.prototype.deleteInstruction;
+  jest.spyOn(BankGateway.prototype, 'deleteInstruction').mockImplementation(async function (
+    this: BankGateway,
+    ...asked
+  ) {
+    await eventually(async () => (await submits()).includes(1), 20_000);
+    return isConfirmed ? { kind: 'yes', value: undefined, status: 204 } : remove.apply(this, asked);
+  });
+}
+
 /** Waits until what was queued has been executed, or would have been. */
 const afterLateSubmit = (delayMs: number) => new Promise((resolve) => setTimeout(resolve, delayMs + 500));
 
@@ -125,14 +137,7 @@ describe('a database restored to before a submit that the bank has queued and no
     await payroll.fault({ operation: 'submit', kind: 'late-commit', nth: 1, delayMs: DELAY_MS });
     await payroll.approve(run);
     await eventually(async () => ((await payroll.calls()).submit ?? 0) === 1, 20_000);
-    const remove = BankGateway.prototype.deleteInstruction;
-    jest.spyOn(BankGateway.prototype, 'deleteInstruction').mockImplementation(async function (
-      this: BankGateway,
-      ...asked
-    ) {
-      await eventually(async () => (await submits()).includes(1), 20_000);
-      return remove.apply(this, asked);
-    });
+    deleteAfterSubmit();
     await restoring.restore();
     const told = await restoring.answered();
     expect(told).not.toContain('deleted there by now');
@@ -143,6 +148,28 @@ describe('a database restored to before a submit that the bank has queued and no
     expect(await timesPaid()).toEqual([1, 1]);
     expect(await submits()).toEqual(expect.not.arrayContaining([2]));
   });
+
+  it.each([
+    ['refuses the delete', false],
+    ['confirms it', true],
+  ])(
+    'takes back one that was forgotten too and executed while it was to be deleted, at a bank that shows it and %s',
+    async (_does, isConfirmed) => {
+      await start();
+      const run = await payroll.uploaded(payFile(payRows(2)));
+      await restoring.backUp();
+      await payroll.fault({ operation: 'submit', kind: 'late-commit', nth: 1, delayMs: DELAY_MS });
+      await payroll.approve(run);
+      await eventually(async () => ((await payroll.calls()).submit ?? 0) === 1, 20_000);
+      deleteAfterSubmit(isConfirmed);
+      await restoring.restore();
+      expect(await restoring.answered()).toContain('submitted at the bank and not taken back');
+      expect(await restoring.resume()).toBe('RESUMED');
+      await payroll.approve(await payroll.run(run.id));
+      await payroll.until(run.id, ['SETTLED'], 30_000);
+      expect([await timesPaid(), await submits()]).toEqual([[1, 1], expect.not.arrayContaining([2])]);
+    },
+  );
 
   it.each(['403', '404', '409'] as const)(
     'keeps the run stopped by its own word where the bank deletes none (%s)',

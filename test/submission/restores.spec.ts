@@ -23,7 +23,7 @@ function restoresOf(
   const exclusivelyIfFree = (_name: string, work: () => Promise<void>) => work();
   const fence = {
     fence: (_employer: string, _restore: string, _sweep: unknown, findings: unknown) =>
-      Promise.resolve({ findings, isGone: false }),
+      Promise.resolve({ findings, isOpen: false }),
     allPassed: () => undefined,
   };
   return new Restores(
