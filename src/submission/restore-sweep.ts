@@ -96,7 +96,7 @@ export class RestoreSweep {
    * Everything made since `from`, as far as dates are shown, by the whole list, and by that from `from` on, since the whole
    * one may begin at a date of its own, or end early. Of which date the bank's own bound is nobody says, so that it shows
    * no less only beside the whole list. What the bank refuses is not known; of any other answer that shows nothing the same
-   * is believed once such answers have lasted.
+   * is believed once such answers have lasted, and so of a fault of one of the two lists.
    * @param employerIds whose record the list is held against
    * @param before what an earlier reading found, which the bank may show less of by now
    * @throws BankClientError that may pass
@@ -111,11 +111,11 @@ export class RestoreSweep {
     const showsNothing = lasted ? isNotShown : isHidden;
     const isNotWhole: ShowsNothing = (error) =>
       showsNothing(error) || isRequestRefused(error) || isTooLong(error);
-    const isNotDated: ShowsNothing = (error) => isNotWhole(error) || (lasted && isFaultOfOneRead(error));
+    const isNotThisOne: ShowsNothing = (error) => isNotWhole(error) || (lasted && isFaultOfOneRead(error));
     const held = await this.heldBy(employerIds);
     // The whole one last: what is made in between is no reason to take it for less.
-    const dated = await unless(isNotDated, this.list(from, held, { from: from.toISOString() }));
-    const whole = await unless(dated ? isNotWhole : showsNothing, this.list(from, held, {}));
+    const dated = await unless(isNotThisOne, this.list(from, held, { from: from.toISOString() }));
+    const whole = await unless(dated ? isNotThisOne : showsNothing, this.list(from, held, {}));
     const { groups, isLacking } = joined(whole, dated);
     let isSettledShown = whole?.isSettledShown === true;
     let unknown = 0;

@@ -42,6 +42,8 @@ interface Unpassed extends Pending {
 interface Reading {
   sweep: Sweep;
   byEmployer: Owned['byEmployer'];
+  /** Whether what the bank answered oddly was believed to last: so it is of the same list read once more. */
+  lasted: boolean;
 }
 
 /**
@@ -193,21 +195,22 @@ export class Restores {
   ): Promise<void> {
     const isOpen = [...fenced.values()].some((one) => one.isOpen);
     if (isOpen) await sleep(this.config.BANK_LAG_BOUND_MS);
-    const { sweep, byEmployer } = isOpen ? await this.read(restore, reading.sweep.unknown) : reading;
+    const { sweep, byEmployer } = isOpen ? await this.read(restore, reading) : reading;
     await eachOf([...fenced], ([id, { findings }]) => {
       const own = isOpen ? seenAgain(findings, byEmployer.get(id) ?? [], sweep) : findings;
       return this.check.reconcile(id, restore, sweep, own);
     });
   }
 
-  /** @param before what was found in an earlier reading of this pass */
-  private async read(restore: Unpassed, before: readonly Unknown[] = []): Promise<Reading> {
-    const sweep = await this.sweepOf(restore, before);
+  /** @param before an earlier reading of this pass */
+  private async read(restore: Unpassed, before?: Reading): Promise<Reading> {
+    const lasted = before?.lasted === true || this.hasLasted();
+    const sweep = await this.sweepOf(restore, lasted, before?.sweep.unknown);
     const owned = await this.owners.of(sweep.unknown);
     await this.owners.keepForgotten(restore.id, sweep, owned);
     sweep.unidentified.push(...owned.ownerless.map((one) => one.bankInstructionId));
     this.reportStrangers(restore, sweep);
-    return { sweep, byEmployer: owned.byEmployer };
+    return { sweep, byEmployer: owned.byEmployer, lasted };
   }
 
   private async adoptAll(): Promise<void> {
@@ -228,10 +231,14 @@ export class Restores {
     );
   }
 
-  /** What the bank answered oddly all the while since it first did it may answer for ever. @throws BankClientError */
-  private async sweepOf(restore: Unpassed, before: readonly Unknown[]): Promise<Sweep> {
+  /** What the bank answered oddly all the while since it first did it may answer for ever. */
+  private hasLasted(): boolean {
+    return performance.now() - (this.failingSinceMs ?? Infinity) >= this.config.SUBMIT_DOUBT_MS;
+  }
+
+  /** @throws BankClientError */
+  private async sweepOf(restore: Unpassed, lasted: boolean, before?: readonly Unknown[]): Promise<Sweep> {
     const from = await this.sinceOf(restore);
-    const lasted = performance.now() - (this.failingSinceMs ?? Infinity) >= this.config.SUBMIT_DOUBT_MS;
     try {
       const sweep = await this.sweep.since(from, lasted, restore.employerIds, before);
       this.failingSinceMs = undefined;
