@@ -82,6 +82,9 @@ interface OnRecord {
   named: ReadonlyMap<string, Recorded>;
 }
 
+/** What an earlier reading found, which the bank may show less of by now. */
+export type Before = Pick<Sweep, 'unknown' | 'unidentified'>;
+
 type ShowsNothing = (error: unknown) => boolean;
 
 /** Reads the bank's general list for instructions of this service that a restored database has forgotten. */
@@ -98,14 +101,13 @@ export class RestoreSweep {
    * no less only beside the whole list. What the bank refuses is not known; of any other answer that shows nothing the same
    * is believed once such answers have lasted, and so of a fault of one of the two lists.
    * @param employerIds whose record the list is held against
-   * @param before what an earlier reading found, which the bank may show less of by now
    * @throws BankClientError that may pass
    */
   async since(
     from: Date,
     lasted: boolean,
     employerIds: readonly string[],
-    before: readonly Unknown[] = [],
+    before: Before = { unknown: [], unidentified: [] },
   ): Promise<Sweep> {
     const sweep: Sweep = { readable: false, unknown: [], moved: [], unidentified: [], unread: 0 };
     const showsNothing = lasted ? isNotShown : isHidden;
@@ -120,8 +122,10 @@ export class RestoreSweep {
     let isSettledShown = whole?.isSettledShown === true;
     let unknown = 0;
     const record = await this.recordOf(groups);
-    const seenBefore = finderOf(before);
+    const seenBefore = finderOf(before.unknown);
+    const leftOpen = new Set(before.unidentified);
     for (const group of groups) {
+      const shownAs = group.bankInstructionId ?? group.one.ids[0];
       const isKnown = record.has(group);
       if (!isKnown) unknown += 1;
       const named = record.named.get(group.instructionId ?? '');
@@ -132,12 +136,14 @@ export class RestoreSweep {
         : isLeft
           ? undefined
           : await this.identify(group, { named, before: seenBefore(group) }, showsNothing);
-      if (found === undefined) sweep.unidentified.push(group.bankInstructionId ?? group.one.ids[0]);
+      leftOpen.delete(shownAs);
+      if (found === undefined) sweep.unidentified.push(shownAs);
       else if (found === 'known') sweep.moved.push(...movedOf(group));
       else if (found !== 'foreign') sweep.unknown.push(found);
       if (found !== undefined && found !== 'foreign' && group.isSettled)
         isSettledShown ||= held.settled.size === 0;
     }
+    sweep.unidentified.push(...leftOpen);
     const isEnded = whole?.mayGoOn === false && dated?.mayGoOn !== true;
     sweep.readable = isEnded && !isLacking && isSettledShown;
     return sweep;

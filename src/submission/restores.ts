@@ -19,7 +19,7 @@ import { stopEverything } from '../pay-run/stop';
 import { Restore, RestoreCheck } from './restore-check';
 import { type Fenced, RestoreFence, seenAgain } from './restore-fence';
 import { type Owned, RestoreOwners } from './restore-owners';
-import { RestoreSweep, Sweep, type Unknown } from './restore-sweep';
+import { RestoreSweep, Sweep } from './restore-sweep';
 import { happenedAtFirst } from './restore-words';
 import { waitsForOf } from './waits-for';
 import { isWritten } from './written-word';
@@ -205,7 +205,7 @@ export class Restores {
   /** @param before an earlier reading of this pass */
   private async read(restore: Unpassed, before?: Reading): Promise<Reading> {
     const lasted = before?.lasted === true || this.hasLasted();
-    const sweep = await this.sweepOf(restore, lasted, before?.sweep.unknown);
+    const sweep = await this.sweepOf(restore, lasted, before?.sweep);
     const owned = await this.owners.of(sweep.unknown);
     await this.owners.keepForgotten(restore.id, sweep, owned);
     sweep.unidentified.push(...owned.ownerless.map((one) => one.bankInstructionId));
@@ -237,7 +237,7 @@ export class Restores {
   }
 
   /** @throws BankClientError */
-  private async sweepOf(restore: Unpassed, lasted: boolean, before?: readonly Unknown[]): Promise<Sweep> {
+  private async sweepOf(restore: Unpassed, lasted: boolean, before?: Sweep): Promise<Sweep> {
     const from = await this.sinceOf(restore);
     try {
       const sweep = await this.sweep.since(from, lasted, restore.employerIds, before);

@@ -88,6 +88,33 @@ describe('a restored database, at a bank that always answers one read otherwise 
     },
   );
 
+  it('goes on by its word of a payment of somebody else that its list shows no more once what was forgotten is deleted', async () => {
+    const run = await payroll.uploaded(payFile(payRows(2)));
+    await restoring.backUp();
+    await lasting('getAccount', '500-before');
+    await payroll.approve(run);
+    await payroll.until(run.id, ['VERIFIED'], 20_000);
+    const other = await payroll.initiateAtBank();
+    await payroll.addAtBank(other);
+    await lasting('getPaymentTransaction', '409');
+    const { listStatuses, deleteInstruction } = BankGateway.prototype;
+    const deleting = jest.spyOn(BankGateway.prototype, 'deleteInstruction');
+    const listed = jest.spyOn(BankGateway.prototype, 'listStatuses');
+    deleting.mockImplementation(async function (this: BankGateway, ...asked) {
+      listed.mockImplementation(async function* (this: BankGateway, ...wanted) {
+        for await (const one of listStatuses.apply(this, wanted))
+          if (one.bankInstructionId !== other) yield one;
+      });
+      return deleteInstruction.apply(this, asked);
+    });
+    await restoring.restore();
+    const told = await restoring.answered();
+    for (const mock of [deleting, listed]) mock.mockRestore();
+    expect(told).toContain('deleted there by now, or ended: nobody submits it any more: 1 with 2 payments');
+    expect(told).toContain(`nobody knows for which employer (${other})`);
+    await goOn();
+  });
+
   it.each(['409', 'garbage'])('goes on by its word where that is its list of payments (%s)', async (kind) => {
     const id = await forgotten();
     await lasting('listPaymentTransactions', kind);

@@ -36,6 +36,8 @@ interface Known {
   alone?: Record<string, string>;
   /** Ids of payments that have settled by the record. */
   settled?: readonly string[];
+  /** What an earlier reading could not tell whose it is. */
+  unidentified?: string[];
   /** Whether the end of the list without a date is told by a refusal behind a full page. */
   mayGoOn?: true;
 }
@@ -46,7 +48,7 @@ const RECORDED = 'Z2';
 function sweep(
   all: readonly Listed[] | Error,
   since: readonly Listed[] | Error,
-  { shown = {}, status = 'VERIFIED', alone = {}, settled = [], mayGoOn }: Known = {},
+  { shown = {}, status = 'VERIFIED', alone = {}, settled = [], unidentified = [], mayGoOn }: Known = {},
 ) {
   const asked: (string | undefined)[] = [];
   async function* listStatuses(
@@ -89,7 +91,10 @@ function sweep(
     inEmployer: (employerId: string, work: (tx: unknown) => unknown) =>
       work({ employerId, query: ofEmployer }),
   } as unknown as Database;
-  return { asked, found: new RestoreSweep(database, gateway).since(FROM, false, ['7']) };
+  return {
+    asked,
+    found: new RestoreSweep(database, gateway).since(FROM, false, ['7'], { unknown: [], unidentified }),
+  };
 }
 
 describe('what a bank lists after a restore', () => {
@@ -152,6 +157,14 @@ describe('what a bank lists after a restore', () => {
     const nobodys = { ...ours(KNOWN), messageId: undefined, ids: ['816'], bankPaymentId: '816' };
     const { found } = sweep([ours(KNOWN), nobodys], []);
     expect(await found).toMatchObject({ readable: true, unknown: [], unidentified: ['816'] });
+  });
+
+  it('is of nobody knows whom, too, where it was so before: also where it is not shown any more, and not where it is told by now', async () => {
+    const stillOpen = { ...ours(KNOWN), messageId: undefined, ids: ['816'], bankPaymentId: '816' };
+    const unidentified = ['815', '816', '817'];
+    expect(await sweep([ours(KNOWN), stillOpen], [], { unidentified }).found).toMatchObject({
+      unidentified: ['816', '817'],
+    });
   });
 
   const asZ = { ...ours(KNOWN), bankInstructionId: 'Z' };
