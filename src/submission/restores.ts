@@ -193,12 +193,13 @@ export class Restores {
     reading: Reading,
     fenced: ReadonlyMap<string, Fenced>,
   ): Promise<void> {
-    const isOpen = [...fenced.values()].some((one) => one.isOpen);
+    const isOpen = [...fenced.values()].some((one) => one.isOpen || one.gone.length > 0);
     if (isOpen) await sleep(this.config.BANK_LAG_BOUND_MS);
     const { sweep, byEmployer } = isOpen ? await this.read(restore, reading) : reading;
-    await eachOf([...fenced], ([id, { findings }]) => {
-      const own = isOpen ? seenAgain(findings, byEmployer.get(id) ?? [], sweep) : findings;
-      return this.check.reconcile(id, restore, sweep, own);
+    await eachOf([...fenced], async ([id, one]) => {
+      await this.fence.endGone(restore.id, one, sweep);
+      const own = isOpen ? seenAgain(one.findings, byEmployer.get(id) ?? [], sweep) : one.findings;
+      await this.check.reconcile(id, restore, sweep, own);
     });
   }
 

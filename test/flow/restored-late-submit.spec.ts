@@ -1,4 +1,5 @@
 import { BankGateway } from '../../src/bank/gateway';
+import type { BankPayment } from '../../src/bank/records';
 import { monthsAfter } from '../../src/schedule/period-dates';
 import { emptyList } from '../support/empty-list';
 import { eventually } from '../support/eventually';
@@ -170,6 +171,32 @@ describe('a database restored to before a submit that the bank has queued and no
       expect([await timesPaid(), await submits()]).toEqual([[1, 1], expect.not.arrayContaining([2])]);
     },
   );
+
+  it('takes back what was executed while it was to be deleted, at a bank that confirms that, and shows it a while later in its list alone', async () => {
+    await start({ onceSubmitted: 'gone-with-its-list' }, { BANK_LAG_BOUND_MS: '3000' });
+    const id = await submitQueued(DELAY_MS);
+    const [before] = await built(id);
+    deleteAfterSubmit();
+    await payroll.fault({ operation: 'getPaymentTransaction', kind: '403', every: 1 });
+    let goneSince = Infinity;
+    for (const list of ['listStatuses', 'listPayments'] as const) {
+      const read = BankGateway.prototype[list] as (...asked: unknown[]) => AsyncGenerator<BankPayment>;
+      jest.spyOn(BankGateway.prototype, list).mockImplementation(async function* (
+        this: BankGateway,
+        ...asked: unknown[]
+      ) {
+        if ((await submits()).includes(1)) goneSince = Math.min(goneSince, performance.now());
+        const isListed = performance.now() > goneSince + 2_000;
+        for await (const one of read.apply(this, asked))
+          if (isListed || one.bankInstructionId !== before) yield one;
+      });
+    }
+    await restoring.restore();
+    expect(await restoring.answered()).toContain('taken back into the record, to be followed: 1 with 2');
+    expect(await restoring.resume()).toBe('RESUMED');
+    await payroll.until(id, ['SETTLED'], 30_000);
+    expect([await timesPaid(), await built(id)]).toEqual([[1, 1], [before]]);
+  });
 
   it.each(['403', '404', '409'] as const)(
     'keeps the run stopped by its own word where the bank deletes none (%s)',
