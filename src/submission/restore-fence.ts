@@ -47,10 +47,12 @@ export interface Fenced {
   /** What is not proven dead is unclear. */
   findings: readonly Finding[];
   /**
-   * Whether some is dead only as far as the bank does not show it since its delete: of what was submitted just before, its
-   * general list alone may tell.
+   * Whether some is not shown as cancelled. What is not shown since its delete may have been submitted just before, of which
+   * the general list alone may tell; and so may what the bank did not delete.
    */
-  isGone: boolean;
+  isOpen: boolean;
+  /** What the record holds, and is not shown since its delete: that may be so of what was submitted just before. */
+  gone: readonly Work[];
 }
 
 /** An instruction at the bank of which the record has no submit. */
@@ -91,8 +93,8 @@ export class RestoreFence {
   ) {}
 
   /**
-   * Has the bank delete what the record holds as built and not submitted, and abandons what is proven dead by that; it is
-   * built again where its run goes on. What is not is left as it is. So too what the record has forgotten, and the bank
+   * Has the bank delete what the record holds as built and not submitted, and abandons what is shown as cancelled by that; it
+   * is built again where its run goes on. What is not shown is looked at again (`endGone`). So too what the record has forgotten, and the bank
    * shows as before its submit. May be repeated, by one replica at a time: another that deletes the same would find it gone,
    * and could not tell by what.
    * @param sweep what the bank's list shows @param own what of that is the employer's, and not in the record
@@ -101,8 +103,21 @@ export class RestoreFence {
   async fence(employerId: string, restoreId: string, sweep: Sweep, own: readonly Finding[]): Promise<Fenced> {
     const held = await this.database.inEmployer(employerId, heldWork);
     const unmoved = held.filter((work) => listedStatus(sweep, work) === undefined);
-    await this.each(unmoved.map((work) => this.ofRecord(restoreId, work)));
-    return this.forgotten(employerId, restoreId, own);
+    const states = await this.each(unmoved.map((work) => this.ofRecord(restoreId, work)));
+    const gone = unmoved.filter((_, n) => states[n] === 'gone');
+    return { ...(await this.forgotten(employerId, restoreId, own)), gone };
+  }
+
+  /**
+   * Abandons what a lag bound after its delete no read shows still, nor the list.
+   * @param sweep what the list shows by then @throws BankClientError that may pass
+   */
+  async endGone(restoreId: string, { gone }: Fenced, sweep: Sweep): Promise<void> {
+    const unlisted = gone.filter((work) => listedStatus(sweep, work) === undefined);
+    await readEach(unlisted, async (work) => {
+      const one = this.ofRecord(restoreId, work);
+      if ((await this.attempt(one)) === 'gone') await one.ended();
+    });
   }
 
   /** The bank has answered every delete, or people its question: what it did before says nothing of the next restore. */
@@ -114,16 +129,16 @@ export class RestoreFence {
     employerId: string,
     restoreId: string,
     findings: readonly Finding[],
-  ): Promise<Fenced> {
+  ): Promise<Omit<Fenced, 'gone'>> {
     const open = findings.filter(({ status, isUnclear }) => isBeforeSubmit(status) && !isUnclear);
-    if (open.length === 0) return { findings, isGone: false };
+    if (open.length === 0) return { findings, isOpen: false };
     const accounts = await this.database.inEmployer(employerId, accountsOf);
     const account = accounts.find(({ reads }) => reads.includes('INSTRUCTION'));
     const states = account ? await this.each(open.map((one) => this.ofBank(account, restoreId, one))) : [];
     const unproven = new Set(open.filter((_, n) => states[n] !== 'dead' && states[n] !== 'gone'));
     return {
       findings: findings.map((one) => (unproven.has(one) ? { ...one, isUnclear: true } : one)),
-      isGone: states.includes('gone'),
+      isOpen: open.some((_, n) => states[n] !== 'dead'),
     };
   }
 
@@ -159,10 +174,11 @@ export class RestoreFence {
       if (isDeleted) standing = await one.standing();
     }
     const state = stateIn(standing, one.account);
-    if (state === 'cancelled' || (isDeleted && state === 'not found')) {
+    if (state === 'cancelled') {
       await one.ended();
-      return state === 'cancelled' ? 'dead' : 'gone';
+      return 'dead';
     }
+    if (isDeleted && state === 'not found') return 'gone';
     return isDeleted && state !== 'moved' ? 'lags' : 'unproven';
   }
 

@@ -19,7 +19,7 @@ import { stopEverything } from '../pay-run/stop';
 import { Restore, RestoreCheck } from './restore-check';
 import { type Fenced, RestoreFence, seenAgain } from './restore-fence';
 import { type Owned, RestoreOwners } from './restore-owners';
-import { RestoreSweep, Sweep, type Unknown } from './restore-sweep';
+import { RestoreSweep, Sweep } from './restore-sweep';
 import { happenedAtFirst } from './restore-words';
 import { waitsForOf } from './waits-for';
 import { isWritten } from './written-word';
@@ -42,6 +42,8 @@ interface Unpassed extends Pending {
 interface Reading {
   sweep: Sweep;
   byEmployer: Owned['byEmployer'];
+  /** Whether what the bank answered oddly was believed to last: so it is of the same list read once more. */
+  lasted: boolean;
 }
 
 /**
@@ -56,6 +58,8 @@ export class Restores {
   private nextReadMs = 0;
   /** Since when the bank's list could not be read, each time, by the same clock. */
   private failingSinceMs?: number;
+  /** The restores since which the list was seen to show what is not submitted: the check itself deletes that. */
+  private readonly unsubmittedShown = new Set<string>();
 
   constructor(
     private readonly database: Database,
@@ -152,6 +156,7 @@ export class Restores {
   private async reconcileAll(): Promise<void> {
     if ((await this.unpassed()).length === 0) {
       this.fence.allPassed();
+      this.unsubmittedShown.clear();
       return;
     }
     // From a list that another replica reads meanwhile, what is deleted would push some unseen.
@@ -191,23 +196,27 @@ export class Restores {
     reading: Reading,
     fenced: ReadonlyMap<string, Fenced>,
   ): Promise<void> {
-    const isGone = [...fenced.values()].some((one) => one.isGone);
-    if (isGone) await sleep(this.config.BANK_LAG_BOUND_MS);
-    const { sweep, byEmployer } = isGone ? await this.read(restore, reading.sweep.unknown) : reading;
-    await eachOf([...fenced], ([id, { findings }]) => {
-      const own = isGone ? seenAgain(findings, byEmployer.get(id) ?? [], sweep) : findings;
-      return this.check.reconcile(id, restore, sweep, own);
+    const isOpen = [...fenced.values()].some((one) => one.isOpen || one.gone.length > 0);
+    if (isOpen) await sleep(this.config.BANK_LAG_BOUND_MS);
+    const { sweep, byEmployer } = isOpen ? await this.read(restore, reading) : reading;
+    await eachOf([...fenced], async ([id, one]) => {
+      await this.fence.endGone(restore.id, one, sweep);
+      const own = isOpen ? seenAgain(one.findings, byEmployer.get(id) ?? [], sweep) : one.findings;
+      await this.check.reconcile(id, restore, sweep, own);
     });
   }
 
-  /** @param before what was found in an earlier reading of this pass */
-  private async read(restore: Unpassed, before: readonly Unknown[] = []): Promise<Reading> {
-    const sweep = await this.sweepOf(restore, before);
+  /** @param before an earlier reading of this pass */
+  private async read(restore: Unpassed, before?: Reading): Promise<Reading> {
+    const lasted = before?.lasted === true || this.hasLasted();
+    const sweep = await this.sweepOf(restore, lasted, before?.sweep);
+    if (sweep.showsUnsubmitted) this.unsubmittedShown.add(restore.id);
+    sweep.showsUnsubmitted = this.unsubmittedShown.has(restore.id);
     const owned = await this.owners.of(sweep.unknown);
     await this.owners.keepForgotten(restore.id, sweep, owned);
     sweep.unidentified.push(...owned.ownerless.map((one) => one.bankInstructionId));
     this.reportStrangers(restore, sweep);
-    return { sweep, byEmployer: owned.byEmployer };
+    return { sweep, byEmployer: owned.byEmployer, lasted };
   }
 
   private async adoptAll(): Promise<void> {
@@ -228,10 +237,14 @@ export class Restores {
     );
   }
 
-  /** What the bank answered oddly all the while since it first did it may answer for ever. @throws BankClientError */
-  private async sweepOf(restore: Unpassed, before: readonly Unknown[]): Promise<Sweep> {
+  /** What the bank answered oddly all the while since it first did it may answer for ever. */
+  private hasLasted(): boolean {
+    return performance.now() - (this.failingSinceMs ?? Infinity) >= this.config.SUBMIT_DOUBT_MS;
+  }
+
+  /** @throws BankClientError */
+  private async sweepOf(restore: Unpassed, lasted: boolean, before?: Sweep): Promise<Sweep> {
     const from = await this.sinceOf(restore);
-    const lasted = performance.now() - (this.failingSinceMs ?? Infinity) >= this.config.SUBMIT_DOUBT_MS;
     try {
       const sweep = await this.sweep.since(from, lasted, restore.employerIds, before);
       this.failingSinceMs = undefined;
@@ -281,7 +294,10 @@ export class Restores {
     return new Date(since);
   }
 
-  private reportStrangers(pending: Restore, { readable, unknown, unidentified }: Sweep): void {
+  private reportStrangers(
+    pending: Restore,
+    { readable, showsUnsubmitted, unknown, unidentified }: Sweep,
+  ): void {
     const submitted = unknown
       .filter((one) => one.submitted)
       .map(({ bankInstructionId }) => bankInstructionId);
@@ -289,6 +305,7 @@ export class Restores {
       message: 'the bank was read after a restore',
       restoreId: pending.id,
       readable,
+      showsUnsubmitted,
       submitted,
       unidentified,
     });

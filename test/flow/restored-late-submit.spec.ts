@@ -1,4 +1,5 @@
 import { BankGateway } from '../../src/bank/gateway';
+import type { BankPayment } from '../../src/bank/records';
 import { monthsAfter } from '../../src/schedule/period-dates';
 import { emptyList } from '../support/empty-list';
 import { eventually } from '../support/eventually';
@@ -49,6 +50,18 @@ async function submitQueued(delayMs: number): Promise<string> {
 async function holdsOf(monthsLater: number) {
   const period = monthsAfter(payroll.executionDate().slice(0, 7), monthsLater);
   return (await payroll.upload(payFile(payRows(3)), { period })).data.held.holds;
+}
+
+/** Every delete reaches the bank once it has executed what was queued, and is confirmed all the same where that is said. */
+function deleteAfterSubmit(isConfirmed = false): void {
+  const remove = BankGateway.prototype.deleteInstruction;
+  jest.spyOn(BankGateway.prototype, 'deleteInstruction').mockImplementation(async function (
+    this: BankGateway,
+    ...asked
+  ) {
+    await eventually(async () => (await submits()).includes(1), 20_000);
+    return isConfirmed ? { kind: 'yes', value: undefined, status: 204 } : remove.apply(this, asked);
+  });
 }
 
 /** Waits until what was queued has been executed, or would have been. */
@@ -125,14 +138,7 @@ describe('a database restored to before a submit that the bank has queued and no
     await payroll.fault({ operation: 'submit', kind: 'late-commit', nth: 1, delayMs: DELAY_MS });
     await payroll.approve(run);
     await eventually(async () => ((await payroll.calls()).submit ?? 0) === 1, 20_000);
-    const remove = BankGateway.prototype.deleteInstruction;
-    jest.spyOn(BankGateway.prototype, 'deleteInstruction').mockImplementation(async function (
-      this: BankGateway,
-      ...asked
-    ) {
-      await eventually(async () => (await submits()).includes(1), 20_000);
-      return remove.apply(this, asked);
-    });
+    deleteAfterSubmit();
     await restoring.restore();
     const told = await restoring.answered();
     expect(told).not.toContain('deleted there by now');
@@ -142,6 +148,76 @@ describe('a database restored to before a submit that the bank has queued and no
     await payroll.until(run.id, ['SETTLED'], 30_000);
     expect(await timesPaid()).toEqual([1, 1]);
     expect(await submits()).toEqual(expect.not.arrayContaining([2]));
+  });
+
+  it('pays nobody twice of one that the bank does not list before its submit: it takes its word, and older runs stay stopped', async () => {
+    await start({ listsShow: 'submitted' });
+    const run = await payroll.uploaded(payFile(payRows(2)));
+    await restoring.backUp();
+    await payroll.fault({ operation: 'submit', kind: 'late-commit', nth: 1, delayMs: DELAY_MS });
+    await payroll.approve(run);
+    await eventually(async () => ((await payroll.calls()).submit ?? 0) === 1, 20_000);
+    const late = afterLateSubmit(DELAY_MS);
+    await restoring.restore();
+    const told = await restoring.answered();
+    expect(told).toContain('was not seen to show any that is not submitted yet');
+    expect(told).not.toContain('does not let its list of payments be read');
+    expect(await restoring.resume()).toBe('EVIDENCE_REQUIRED');
+    await restoring.withdraw();
+    expect(await restoring.resume(EVIDENCE)).toBe('RESUMED');
+    await payroll.approve(await payroll.run(run.id));
+    await late;
+    expect((await payroll.run(run.id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
+    expect([await timesPaid(), (await payroll.calls()).submit]).toEqual([[1, 1], 1]);
+    expect(await holdsOf(1)).toHaveProperty('RUN_MAY_BE_FORGOTTEN');
+  });
+
+  it.each([
+    ['refuses the delete', false],
+    ['confirms it', true],
+  ])(
+    'takes back one that was forgotten too and executed while it was to be deleted, at a bank that shows it and %s',
+    async (_does, isConfirmed) => {
+      await start();
+      const run = await payroll.uploaded(payFile(payRows(2)));
+      await restoring.backUp();
+      await payroll.fault({ operation: 'submit', kind: 'late-commit', nth: 1, delayMs: DELAY_MS });
+      await payroll.approve(run);
+      await eventually(async () => ((await payroll.calls()).submit ?? 0) === 1, 20_000);
+      deleteAfterSubmit(isConfirmed);
+      await restoring.restore();
+      expect(await restoring.answered()).toContain('submitted at the bank and not taken back');
+      expect(await restoring.resume()).toBe('RESUMED');
+      await payroll.approve(await payroll.run(run.id));
+      await payroll.until(run.id, ['SETTLED'], 30_000);
+      expect([await timesPaid(), await submits()]).toEqual([[1, 1], expect.not.arrayContaining([2])]);
+    },
+  );
+
+  it('takes back what was executed while it was to be deleted, at a bank that confirms that, and shows it a while later in its list alone', async () => {
+    await start({ onceSubmitted: 'gone-with-its-list' }, { BANK_LAG_BOUND_MS: '3000' });
+    const id = await submitQueued(DELAY_MS);
+    const [before] = await built(id);
+    deleteAfterSubmit();
+    await payroll.fault({ operation: 'getPaymentTransaction', kind: '403', every: 1 });
+    let goneSince = Infinity;
+    for (const list of ['listStatuses', 'listPayments'] as const) {
+      const read = BankGateway.prototype[list] as (...asked: unknown[]) => AsyncGenerator<BankPayment>;
+      jest.spyOn(BankGateway.prototype, list).mockImplementation(async function* (
+        this: BankGateway,
+        ...asked: unknown[]
+      ) {
+        if ((await submits()).includes(1)) goneSince = Math.min(goneSince, performance.now());
+        const isListed = performance.now() > goneSince + 2_000;
+        for await (const one of read.apply(this, asked))
+          if (isListed || one.bankInstructionId !== before) yield one;
+      });
+    }
+    await restoring.restore();
+    expect(await restoring.answered()).toContain('taken back into the record, to be followed: 1 with 2');
+    expect(await restoring.resume()).toBe('RESUMED');
+    await payroll.until(id, ['SETTLED'], 30_000);
+    expect([await timesPaid(), await built(id)]).toEqual([[1, 1], [before]]);
   });
 
   it.each(['403', '404', '409'] as const)(

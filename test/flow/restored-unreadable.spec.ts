@@ -1,5 +1,5 @@
 import axios from 'axios';
-import { BankUnreachable, ListUnreadable } from '../../src/bank/errors';
+import { BankError, BankUnreachable, ListUnreadable } from '../../src/bank/errors';
 import { BankGateway } from '../../src/bank/gateway';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import type { Variants } from '../../src/bank-sandbox/variants';
@@ -88,6 +88,33 @@ describe('a restored database, at a bank that always answers one read otherwise 
     },
   );
 
+  it('goes on by its word of a payment of somebody else that its list shows no more once what was forgotten is deleted', async () => {
+    const run = await payroll.uploaded(payFile(payRows(2)));
+    await restoring.backUp();
+    await lasting('getAccount', '500-before');
+    await payroll.approve(run);
+    await payroll.until(run.id, ['VERIFIED'], 20_000);
+    const other = await payroll.initiateAtBank();
+    await payroll.addAtBank(other);
+    await lasting('getPaymentTransaction', '409');
+    const { listStatuses, deleteInstruction } = BankGateway.prototype;
+    const deleting = jest.spyOn(BankGateway.prototype, 'deleteInstruction');
+    const listed = jest.spyOn(BankGateway.prototype, 'listStatuses');
+    deleting.mockImplementation(async function (this: BankGateway, ...asked) {
+      listed.mockImplementation(async function* (this: BankGateway, ...wanted) {
+        for await (const one of listStatuses.apply(this, wanted))
+          if (one.bankInstructionId !== other) yield one;
+      });
+      return deleteInstruction.apply(this, asked);
+    });
+    await restoring.restore();
+    const told = await restoring.answered();
+    for (const mock of [deleting, listed]) mock.mockRestore();
+    expect(told).toContain('deleted there by now, or ended: nobody submits it any more: 1 with 2 payments');
+    expect(told).toContain(`nobody knows for which employer (${other})`);
+    await goOn();
+  });
+
   it.each(['409', 'garbage'])('goes on by its word where that is its list of payments (%s)', async (kind) => {
     const id = await forgotten();
     await lasting('listPaymentTransactions', kind);
@@ -97,6 +124,34 @@ describe('a restored database, at a bank that always answers one read otherwise 
     await payroll.until(id, ['SETTLED'], 20_000);
     expect(await timesPaid()).toEqual([1, 1, 1, 1]);
   });
+
+  it.each([
+    ['504', () => new BankError(504, { raw: '' })],
+    ['no answer in time', () => new BankUnreachable('total-timeout', true)],
+  ])(
+    'goes on by its word where that is its list without a date, also once what was forgotten is deleted (%s)',
+    async (_answer, failure) => {
+      const run = await payroll.uploaded(payFile(payRows(2)));
+      await restoring.backUp();
+      await lasting('getAccount', '500-before');
+      await payroll.approve(run);
+      await payroll.until(run.id, ['VERIFIED'], 20_000);
+      const { listStatuses } = BankGateway.prototype;
+      const listed = jest.spyOn(BankGateway.prototype, 'listStatuses');
+      listed.mockImplementation(function (this: BankGateway, bounds, ...wanted) {
+        if (bounds.from === undefined) throw failure();
+        return listStatuses.call(this, bounds, ...wanted);
+      });
+      await restoring.restore();
+      const told = await restoring.answered();
+      listed.mockRestore();
+      expect(told).toContain('deleted there by now, or ended: nobody submits it any more: 1 with 2 payments');
+      expect(told).toContain('The bank does not let its list of payments be read, or not whole');
+      await goOn();
+      await payroll.approve(await payroll.run(run.id));
+      expect((await payroll.run(run.id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
+    },
+  );
 
   it.each(['409', 'garbage'])(
     'goes on by its word where that is one of what was forgotten, and pays nobody of it again (%s)',

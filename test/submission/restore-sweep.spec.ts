@@ -36,6 +36,8 @@ interface Known {
   alone?: Record<string, string>;
   /** Ids of payments that have settled by the record. */
   settled?: readonly string[];
+  /** What an earlier reading could not tell whose it is. */
+  unidentified?: string[];
   /** Whether the end of the list without a date is told by a refusal behind a full page. */
   mayGoOn?: true;
 }
@@ -46,7 +48,7 @@ const RECORDED = 'Z2';
 function sweep(
   all: readonly Listed[] | Error,
   since: readonly Listed[] | Error,
-  { shown = {}, status = 'VERIFIED', alone = {}, settled = [], mayGoOn }: Known = {},
+  { shown = {}, status = 'VERIFIED', alone = {}, settled = [], unidentified = [], mayGoOn }: Known = {},
 ) {
   const asked: (string | undefined)[] = [];
   async function* listStatuses(
@@ -89,7 +91,10 @@ function sweep(
     inEmployer: (employerId: string, work: (tx: unknown) => unknown) =>
       work({ employerId, query: ofEmployer }),
   } as unknown as Database;
-  return { asked, found: new RestoreSweep(database, gateway).since(FROM, false, ['7']) };
+  return {
+    asked,
+    found: new RestoreSweep(database, gateway).since(FROM, false, ['7'], { unknown: [], unidentified }),
+  };
 }
 
 describe('what a bank lists after a restore', () => {
@@ -152,6 +157,14 @@ describe('what a bank lists after a restore', () => {
     const nobodys = { ...ours(KNOWN), messageId: undefined, ids: ['816'], bankPaymentId: '816' };
     const { found } = sweep([ours(KNOWN), nobodys], []);
     expect(await found).toMatchObject({ readable: true, unknown: [], unidentified: ['816'] });
+  });
+
+  it('is of nobody knows whom, too, where it was so before: also where it is not shown any more, and not where it is told by now', async () => {
+    const stillOpen = { ...ours(KNOWN), messageId: undefined, ids: ['816'], bankPaymentId: '816' };
+    const unidentified = ['815', '816', '817'];
+    expect(await sweep([ours(KNOWN), stillOpen], [], { unidentified }).found).toMatchObject({
+      unidentified: ['816', '817'],
+    });
   });
 
   const asZ = { ...ours(KNOWN), bankInstructionId: 'Z' };
@@ -218,6 +231,33 @@ describe('a list of a bank after a restore', () => {
     const alone = { '815': messageIdOf(NEW, 1) };
     expect(await sweep(listed, [], { alone, ...known }).found).toMatchObject({ readable: true });
   });
+
+  const initiated = { ...ours(NEW), status: 'INITIATED', ids: ['818'], bankPaymentId: '818' };
+  const old = { datedMs: +FROM - 1 };
+  const ofHeld = { ...initiated, messageId: messageIdOf(KNOWN, 1) };
+  const named = { ...initiated, bankInstructionId: 'Z', messageId: undefined };
+
+  it.each([
+    ['one that the record holds as unsent', [{ ...named, bankInstructionId: RECORDED }], {}, true],
+    ['that by its message id', [{ ...ofHeld, ...old }], {}, true],
+    ['an older one that the record gave up', [{ ...ofHeld, ...old }], { status: 'ABANDONED' }, true],
+    ['an older one of ours that the record has no more', [{ ...initiated, ...old }], {}, true],
+    [
+      'an older one that the record has as submitted',
+      [{ ...ofHeld, ...old }],
+      { status: 'SUBMITTED' },
+      false,
+    ],
+    ['one that the record has as submitted', [ofHeld], { status: 'SUBMITTED' }, false],
+    ['one of ours that it names and does not show by itself', [initiated], {}, false],
+    ['one of somebody else', [{ ...named, messageId: 'invoice 4711' }], {}, false],
+    ['none', [another], {}, false],
+  ] as const)(
+    'is seen to show what is not submitted by %s, or not',
+    async (_what, listed, known, showsUnsubmitted) => {
+      expect(await sweep(listed, [], known).found).toMatchObject({ showsUnsubmitted });
+    },
+  );
 
   it('shows from a date on what it hides without: that is found, and the other not believed to be whole', async () => {
     const { found } = sweep([settled], [another]);
