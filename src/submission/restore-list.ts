@@ -1,6 +1,6 @@
 import { INWARD, type PaymentMarks } from '../bank/payment-marks';
 import type { BankPayment, DatedPaymentStatus } from '../bank/records';
-import { isEnd, isPastSubmit, mostSubmitted } from '../domain/bank-status';
+import { isBeforeSubmit, isEnd, isPastSubmit, mostSubmitted } from '../domain/bank-status';
 import { readMessageId } from '../pay-run/message-id';
 
 /**
@@ -29,6 +29,9 @@ export interface Held {
   settled: ReadonlySet<string>;
 }
 
+/** More of these tell no more. */
+const MOST_UNSUBMITTED = 100;
+
 /**
  * What one reading of the bank's general list shows, by instructions: without those that bear the marks of somebody else, and
  * without what is dated before a moment, but for what the record has as not submitted.
@@ -38,6 +41,8 @@ export class RestoreList {
   mayGoOn?: boolean;
   /** Our ids of the instructions of which it shows what was sent, of any date; empty before its end. */
   sent: ReadonlySet<string | undefined> = new Set();
+  /** Our ids of some of the instructions of which it shows a payment as before the submit, and from before the moment. */
+  readonly unsubmitted = new Set<string>();
   private readonly groups = new Map<string, Group>();
   private readonly strangers = new Set<string>();
   private readonly shownSettled = new Set<string>();
@@ -73,6 +78,9 @@ export class RestoreList {
     const isSettled = status === 'SETTLED' && !isInward;
     if (isSettled && instructionId !== undefined) this.isOurSettled = true;
     if (isEnd(status) && this.held.settled.has(bankPaymentId)) this.shownSettled.add(bankPaymentId);
+    const isOldUnsubmitted = isBeforeSubmit(status) && !isInward && this.isOld(datedMs);
+    if (isOldUnsubmitted && instructionId !== undefined && this.unsubmitted.size < MOST_UNSUBMITTED)
+      this.unsubmitted.add(instructionId);
     const isNameless = bankInstructionId === undefined && instructionId === undefined;
     if (isNameless && this.isOld(datedMs)) return;
     const key = keyOf(payment, instructionId);

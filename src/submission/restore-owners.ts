@@ -44,7 +44,7 @@ export class RestoreOwners {
    */
   async keepForgotten(
     restoreId: string,
-    { readable, unknown, unidentified }: Sweep,
+    { readable, showsUnsubmitted, unknown, unidentified }: Sweep,
     { byEmployer, ownerless }: Owned,
   ): Promise<void> {
     const ofRuns = [...byEmployer.values()].flat().filter(({ payRunId }) => payRunId !== null);
@@ -75,7 +75,7 @@ export class RestoreOwners {
           debits.map(({ executionDate }) => executionDate ?? null),
         ],
       );
-      if (readable)
+      if (readable && showsUnsubmitted)
         await tx.query(
           'UPDATE database_restore SET bank_read_at = clock_timestamp() WHERE id = $1 AND bank_read_at IS NULL',
           [restoreId],

@@ -5,7 +5,7 @@ import type { ListSize } from '../bank/pager';
 import type { PaymentMarks } from '../bank/payment-marks';
 import type { BankInstruction } from '../bank/records';
 import { Database, EmployerTransaction } from '../database/database';
-import { isPastSubmit, mostSubmitted } from '../domain/bank-status';
+import { isBeforeSubmit, isPastSubmit, mostSubmitted } from '../domain/bank-status';
 import { INSTRUCTION_UNSENT, type InstructionStatus } from '../domain/instruction';
 import { readMessageId } from '../pay-run/message-id';
 import { readReference } from './prepared-calls';
@@ -52,6 +52,11 @@ export interface Sweep {
    * not, or begin at a date of its own. From a date on it may leave out what has not settled.
    */
   readable: boolean;
+  /**
+   * Whether the list was seen to show a payment of ours that was not submitted. A bank may show none before the submit, and
+   * then none of what it has queued.
+   */
+  showsUnsubmitted: boolean;
   unknown: Unknown[];
   /** What the database knows, and the list shows past the submit, or so that it may be. */
   moved: Moved[];
@@ -109,7 +114,14 @@ export class RestoreSweep {
     employerIds: readonly string[],
     before: Before = { unknown: [], unidentified: [] },
   ): Promise<Sweep> {
-    const sweep: Sweep = { readable: false, unknown: [], moved: [], unidentified: [], unread: 0 };
+    const sweep: Sweep = {
+      readable: false,
+      showsUnsubmitted: false,
+      unknown: [],
+      moved: [],
+      unidentified: [],
+      unread: 0,
+    };
     const showsNothing = lasted ? isNotShown : isHidden;
     const isNotWhole: ShowsNothing = (error) =>
       showsNothing(error) || isRequestRefused(error) || isTooLong(error);
@@ -121,7 +133,9 @@ export class RestoreSweep {
     const { groups, isLacking } = joined(whole, dated);
     let isSettledShown = whole?.isSettledShown === true;
     let unknown = 0;
-    const record = await this.recordOf(groups);
+    const unsubmitted = [...(whole?.unsubmitted ?? [])];
+    const record = await this.recordOf(groups, unsubmitted);
+    sweep.showsUnsubmitted = unsubmitted.some((id) => isUnsubmitted(record.named.get(id)));
     const seenBefore = finderOf(before.unknown);
     const leftOpen = new Set(before.unidentified);
     for (const group of groups) {
@@ -140,6 +154,7 @@ export class RestoreSweep {
       if (found === undefined) sweep.unidentified.push(shownAs);
       else if (found === 'known') sweep.moved.push(...movedOf(group));
       else if (found !== 'foreign') sweep.unknown.push(found);
+      sweep.showsUnsubmitted ||= isSeenUnsubmitted(group, found, held);
       if (found !== undefined && found !== 'foreign' && group.isSettled)
         isSettledShown ||= held.settled.size === 0;
     }
@@ -177,14 +192,15 @@ export class RestoreSweep {
     return list;
   }
 
-  private async recordOf(groups: readonly Group[]): Promise<OnRecord> {
+  /** @param named further instructions, by our ids */
+  private async recordOf(groups: readonly Group[], named: readonly string[]): Promise<OnRecord> {
     return this.database.asWorker(async (tx) => {
       const rows = await tx.query<{ id: string; bank_instruction_id: string; status: InstructionStatus }>(
         `SELECT id, bank_instruction_id, status FROM instruction
          WHERE bank_instruction_id = ANY ($1) OR id = ANY ($2) AND bank_instruction_id IS NOT NULL`,
         [
           groups.flatMap(({ bankInstructionId }) => bankInstructionId ?? []),
-          groups.flatMap(({ instructionId }) => instructionId ?? []),
+          [...named, ...groups.flatMap(({ instructionId }) => instructionId ?? [])],
         ],
       );
       const payments = await tx.query<{ id: string }>(
@@ -281,6 +297,23 @@ function youngestSettled(tx: EmployerTransaction): Promise<Settled[]> {
        LIMIT 1) p`,
     [tx.employerId, MOST_SETTLED],
   );
+}
+
+/** Of what the record has as submitted, payments may rest as before until it is approved. */
+function isUnsubmitted(recorded: Recorded | undefined): boolean {
+  const status = recorded?.status;
+  return status === undefined || status === 'ABANDONED' || INSTRUCTION_UNSENT.includes(status);
+}
+
+/** Whether a group is shown as before its submit, and is of what was not submitted, by the record or as the bank shows it. */
+function isSeenUnsubmitted(
+  { bankInstructionId, instructionId, one, moved }: Group,
+  found: Unknown | 'known' | 'foreign' | undefined,
+  { unsent }: Held,
+): boolean {
+  if (typeof found === 'object') return isBeforeSubmit(found.status) && !found.isUnclear;
+  const isHeld = found === 'known' && unsent.has(bankInstructionId ?? instructionId ?? '');
+  return isHeld && moved === undefined && isBeforeSubmit(one.status);
 }
 
 /** What stands for the id of an instruction that the bank does not name; no id of the bank's has a space. */

@@ -50,8 +50,8 @@ export function happenedAtFirst(what: string): string {
 }
 
 /** Whether the bank shows everything, and of everything whose it is: else resuming takes its written word. */
-export function isWhole({ readable, unidentified }: Sweep): boolean {
-  return readable && unidentified.length === 0;
+export function isWhole({ readable, showsUnsubmitted, unidentified }: Sweep): boolean {
+  return readable && showsUnsubmitted && unidentified.length === 0;
 }
 
 /** What happened, what the bank shows, and what people have to do, with ids and counts only. */
@@ -113,6 +113,9 @@ export function happenedAfter(
     ),
     !sweep.readable &&
       "The bank does not let its list of payments be read, or not whole and to its end, or it was not seen to show what has settled before, and from a date on it may show only what has settled since: resuming takes the bank's written word. Where that names submits of runs that are not in the record, first cancel what they paid instead.",
+    sweep.readable &&
+      !sweep.showsUnsubmitted &&
+      `The bank's list of payments was not seen to show any that is not submitted yet, so that it may not show what is queued: ${WORD_ON_QUEUED}. Where that names submits of runs that are not in the record, first cancel what they paid instead.`,
     unclear(sweep),
     unread(hidden),
     DECIDED_SINCE,

@@ -58,6 +58,8 @@ export class Restores {
   private nextReadMs = 0;
   /** Since when the bank's list could not be read, each time, by the same clock. */
   private failingSinceMs?: number;
+  /** The restores since which the list was seen to show what is not submitted: the check itself deletes that. */
+  private readonly unsubmittedShown = new Set<string>();
 
   constructor(
     private readonly database: Database,
@@ -154,6 +156,7 @@ export class Restores {
   private async reconcileAll(): Promise<void> {
     if ((await this.unpassed()).length === 0) {
       this.fence.allPassed();
+      this.unsubmittedShown.clear();
       return;
     }
     // From a list that another replica reads meanwhile, what is deleted would push some unseen.
@@ -207,6 +210,8 @@ export class Restores {
   private async read(restore: Unpassed, before?: Reading): Promise<Reading> {
     const lasted = before?.lasted === true || this.hasLasted();
     const sweep = await this.sweepOf(restore, lasted, before?.sweep);
+    if (sweep.showsUnsubmitted) this.unsubmittedShown.add(restore.id);
+    sweep.showsUnsubmitted = this.unsubmittedShown.has(restore.id);
     const owned = await this.owners.of(sweep.unknown);
     await this.owners.keepForgotten(restore.id, sweep, owned);
     sweep.unidentified.push(...owned.ownerless.map((one) => one.bankInstructionId));
@@ -289,7 +294,10 @@ export class Restores {
     return new Date(since);
   }
 
-  private reportStrangers(pending: Restore, { readable, unknown, unidentified }: Sweep): void {
+  private reportStrangers(
+    pending: Restore,
+    { readable, showsUnsubmitted, unknown, unidentified }: Sweep,
+  ): void {
     const submitted = unknown
       .filter((one) => one.submitted)
       .map(({ bankInstructionId }) => bankInstructionId);
@@ -297,6 +305,7 @@ export class Restores {
       message: 'the bank was read after a restore',
       restoreId: pending.id,
       readable,
+      showsUnsubmitted,
       submitted,
       unidentified,
     });

@@ -150,6 +150,28 @@ describe('a database restored to before a submit that the bank has queued and no
     expect(await submits()).toEqual(expect.not.arrayContaining([2]));
   });
 
+  it('pays nobody twice of one that the bank does not list before its submit: it takes its word, and older runs stay stopped', async () => {
+    await start({ listsShow: 'submitted' });
+    const run = await payroll.uploaded(payFile(payRows(2)));
+    await restoring.backUp();
+    await payroll.fault({ operation: 'submit', kind: 'late-commit', nth: 1, delayMs: DELAY_MS });
+    await payroll.approve(run);
+    await eventually(async () => ((await payroll.calls()).submit ?? 0) === 1, 20_000);
+    const late = afterLateSubmit(DELAY_MS);
+    await restoring.restore();
+    const told = await restoring.answered();
+    expect(told).toContain('was not seen to show any that is not submitted yet');
+    expect(told).not.toContain('does not let its list of payments be read');
+    expect(await restoring.resume()).toBe('EVIDENCE_REQUIRED');
+    await restoring.withdraw();
+    expect(await restoring.resume(EVIDENCE)).toBe('RESUMED');
+    await payroll.approve(await payroll.run(run.id));
+    await late;
+    expect((await payroll.run(run.id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
+    expect([await timesPaid(), (await payroll.calls()).submit]).toEqual([[1, 1], 1]);
+    expect(await holdsOf(1)).toHaveProperty('RUN_MAY_BE_FORGOTTEN');
+  });
+
   it.each([
     ['refuses the delete', false],
     ['confirms it', true],

@@ -77,7 +77,14 @@ describe('a forgotten submit that was not taken over', () => {
 it('after a restore each instruction is read, also behind one that fails: all are known to fail for good at one time', async () => {
   const work = { instruction: {}, account: { reads: ['INSTRUCTION'] }, run: {}, planned: {} };
   const database = { inEmployer: () => Promise.resolve([work, work, work]) } as unknown as Database;
-  const sweep = { readable: true, unknown: [], moved: [], unidentified: [], unread: 0 };
+  const sweep = {
+    readable: true,
+    showsUnsubmitted: true,
+    unknown: [],
+    moved: [],
+    unidentified: [],
+    unread: 0,
+  };
   const readTimes = async (failure: Error) => {
     const standing = jest.fn().mockRejectedValue(failure);
     const reader = { standing } as unknown as InstructionReader;
@@ -108,7 +115,7 @@ describe('after a restore', () => {
       {} as RestoreWatch,
       { WATCH_DAYS: watchDays },
     );
-    const sweep = { readable: true, unknown: [], moved: [], unidentified, unread: 0 };
+    const sweep = { readable: true, showsUnsubmitted: true, unknown: [], moved: [], unidentified, unread: 0 };
     return check.reconcile(
       ours.employer,
       { id: RESTORE, what: 'The database was restored.' },

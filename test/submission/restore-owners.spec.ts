@@ -6,6 +6,7 @@ import { nothingAsked } from '../pay-run/nothing-asked';
 import { select } from '../support/database';
 
 const ours = idsOf(1);
+const READ = 'SELECT bank_read_at IS NOT NULL AS read FROM database_restore WHERE id = $1';
 
 it('holds against employers that are made after a restore what may be submitted and no record has', async () => {
   const { server, database, close } = await nothingAsked();
@@ -30,8 +31,20 @@ it('holds against employers that are made after a restore what may be submitted 
     shown('of-none-before', undefined, 'INITIATED'),
     shown('of-none-ended', undefined, 'INI_NOT_IS_VALID'),
   ];
-  const sweep = { readable: true, unknown, moved: [], unidentified: ['of-nobody'], unread: 0 };
+  const sweep = {
+    readable: true,
+    showsUnsubmitted: true,
+    unknown,
+    moved: [],
+    unidentified: ['of-nobody'],
+    unread: 0,
+  };
+  const isRead = async () =>
+    (await select<{ read: boolean }>(server.superuserUrl, READ, [RESTORE])).map(({ read }) => read);
+  await owners.keepForgotten(RESTORE, { ...sweep, showsUnsubmitted: false }, await owners.of(unknown));
+  expect(await isRead()).toEqual([false]);
   await owners.keepForgotten(RESTORE, sweep, await owners.of(unknown));
+  expect(await isRead()).toEqual([true]);
   expect(
     await select(server.superuserUrl, 'SELECT bank_instruction_id AS id FROM forgotten_debit ORDER BY 1'),
   ).toEqual([{ id: 'of-nobody' }, { id: 'of-none' }, { id: 'of-none-before' }]);

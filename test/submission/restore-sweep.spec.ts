@@ -232,6 +232,33 @@ describe('a list of a bank after a restore', () => {
     expect(await sweep(listed, [], { alone, ...known }).found).toMatchObject({ readable: true });
   });
 
+  const initiated = { ...ours(NEW), status: 'INITIATED', ids: ['818'], bankPaymentId: '818' };
+  const old = { datedMs: +FROM - 1 };
+  const ofHeld = { ...initiated, messageId: messageIdOf(KNOWN, 1) };
+  const named = { ...initiated, bankInstructionId: 'Z', messageId: undefined };
+
+  it.each([
+    ['one that the record holds as unsent', [{ ...named, bankInstructionId: RECORDED }], {}, true],
+    ['that by its message id', [{ ...ofHeld, ...old }], {}, true],
+    ['an older one that the record gave up', [{ ...ofHeld, ...old }], { status: 'ABANDONED' }, true],
+    ['an older one of ours that the record has no more', [{ ...initiated, ...old }], {}, true],
+    [
+      'an older one that the record has as submitted',
+      [{ ...ofHeld, ...old }],
+      { status: 'SUBMITTED' },
+      false,
+    ],
+    ['one that the record has as submitted', [ofHeld], { status: 'SUBMITTED' }, false],
+    ['one of ours that it names and does not show by itself', [initiated], {}, false],
+    ['one of somebody else', [{ ...named, messageId: 'invoice 4711' }], {}, false],
+    ['none', [another], {}, false],
+  ] as const)(
+    'is seen to show what is not submitted by %s, or not',
+    async (_what, listed, known, showsUnsubmitted) => {
+      expect(await sweep(listed, [], known).found).toMatchObject({ showsUnsubmitted });
+    },
+  );
+
   it('shows from a date on what it hides without: that is found, and the other not believed to be whole', async () => {
     const { found } = sweep([settled], [another]);
     expect(await found).toMatchObject({

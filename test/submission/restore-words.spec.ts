@@ -4,7 +4,7 @@ const held = { hidden: [], older: [], inPart: [], lapsed: [], withdrawn: 0 };
 const told = (unread: number, findings: readonly Finding[] = []): string =>
   happenedAfter(
     'The database was restored.',
-    { readable: true, unknown: [], moved: [], unidentified: ['816', '815'], unread },
+    { readable: true, showsUnsubmitted: true, unknown: [], moved: [], unidentified: ['816', '815'], unread },
     findings,
     held,
   );
@@ -36,7 +36,14 @@ it('of a run that is past its approval it is not said that it goes on no more: i
 
 it('says of each run that it leaves stopped that one person stops it before another resumes it', () => {
   const run = '018f0000-0000-7000-8000-000000000001';
-  const sweep = { readable: true, unknown: [], moved: [], unidentified: [], unread: 0 };
+  const sweep = {
+    readable: true,
+    showsUnsubmitted: true,
+    unknown: [],
+    moved: [],
+    unidentified: [],
+    unread: 0,
+  };
   for (const which of ['older', 'inPart'])
     expect(happenedAfter('It was restored.', sweep, [], { ...held, [which]: [run] })).toMatch(
       /[Rr]esume (it|each of the others) \(one person stops it, another then resumes it\)/,

@@ -107,7 +107,14 @@ it('takes over of one employer what waits for that, though the bank cannot be re
     inEmployer: () => Promise.resolve(false),
     asWorker: () => Promise.resolve([{ id: '8' }]),
   };
-  const nothing = { readable: true, unknown: [], moved: [], unidentified: [], unread: 0 };
+  const nothing = {
+    readable: true,
+    showsUnsubmitted: true,
+    unknown: [],
+    moved: [],
+    unidentified: [],
+    unread: 0,
+  };
   const adoptWaiting = jest.fn().mockResolvedValue(undefined);
   const reconcile = jest.fn().mockRejectedValue(new BankUnreachable('a test', false));
   const restores = restoresOf(fake, () => Promise.resolve(true), {
@@ -120,6 +127,45 @@ it('takes over of one employer what waits for that, though the bank cannot be re
   });
   await restores.tick();
   expect([reconcile.mock.calls.length, adoptWaiting.mock.calls]).toEqual([1, [['8']]]);
+});
+
+it('goes by an earlier reading that the list shows what is not submitted: the check itself deletes that', async () => {
+  const pending = { id: '1', dataUntil: new Date(NOW), noticedAt: new Date(NOW), employerIds: ['7'] };
+  const fake = {
+    outsideEmployers: (work: unknown) => Promise.resolve(work === untoldRestores ? [] : [pending]),
+    inEmployer: () => Promise.resolve(false),
+    asWorker: () => Promise.resolve([]),
+  };
+  const passed = jest.spyOn(performance, 'now').mockReturnValue(1_000_000);
+  const shown = [true, false];
+  const since = () =>
+    Promise.resolve({
+      readable: true,
+      showsUnsubmitted: shown.shift(),
+      unknown: [],
+      moved: [],
+      unidentified: [],
+      unread: 0,
+    });
+  const reconcile = jest.fn().mockRejectedValueOnce(new BankUnreachable('a test', false));
+  const restores = restoresOf(fake, () => Promise.resolve(true), {
+    sweep: { since },
+    owners: {
+      of: () => Promise.resolve({ byEmployer: new Map(), ownerless: [] }),
+      keepForgotten: () => Promise.resolve(),
+    },
+    check: { reconcile },
+  });
+  await restores.tick();
+  passed.mockReturnValue(1_005_000);
+  await restores.tick();
+  expect(shown).toEqual([]);
+  expect(reconcile).toHaveBeenLastCalledWith(
+    '7',
+    expect.anything(),
+    expect.objectContaining({ showsUnsubmitted: true }),
+    expect.anything(),
+  );
 });
 
 it('tells what was noticed also where its witness cannot be written', async () => {

@@ -13,7 +13,7 @@ const DAYS_AGO = 400;
 /** What the bank has from then on, for tests that count only what came since. */
 export interface PaidBefore {
   iban: string;
-  bankInstructionId: number;
+  bankInstructionIds: number[];
   calls: Record<string, number>;
 }
 
@@ -24,8 +24,8 @@ export function longAgo(): number {
 }
 
 /**
- * A payment that bears a message id of this service has settled long ago, and the bank shows it: so its list is seen to show
- * what has settled. It takes the bank on to this moment.
+ * A payment that bears a message id of this service has settled long ago, and another was never submitted; the bank shows both:
+ * so its list is seen to show what has settled, and what is not submitted. It takes the bank on to this moment.
  */
 export async function payBefore({ url }: Sandbox): Promise<PaidBefore> {
   const headers = { authorization: `Bearer ${DEFAULT_TOKEN}` };
@@ -34,26 +34,34 @@ export async function payBefore({ url }: Sandbox): Promise<PaidBefore> {
   const iban = germanIban(888_888);
   const debtor = DEFAULT_SEED.users[1]!;
   const { date } = (await axios.get(`${url}/sandbox/clock`)).data;
-  const { id } = await post(PATHS.initiate(), {
-    customerInstructionInformation: {
-      paymentInstrument: 'CreditTransfer',
-      batchBooking: true,
-      requestedExecutionDate: date,
-    },
-    customerInstructionOrderingParties: {
-      debtor: { name: debtor.holderName, accountId: { type: 'IBAN', value: debtor.account!.iban } },
-    },
-  });
-  const messageId = messageIdOf('01700000-0000-7000-8000-000000000001', 1);
-  await post(PATHS.addPaymentTransaction(String(id)), {
-    paymentTransactionInformation: { paymentTransactionIdentification: { messageId } },
-    paymentTransactionAmountInformation: { instructedAmount: { value: '12345', currency: 'EUR' } },
-    paymentTransactionParties: {
-      creditor: { name: 'Nobody', accountId: { type: 'IBAN', value: iban } },
-    },
-  });
+  const build = async (n: number): Promise<number> => {
+    const { id } = await post(PATHS.initiate(), {
+      customerInstructionInformation: {
+        paymentInstrument: 'CreditTransfer',
+        batchBooking: true,
+        requestedExecutionDate: date,
+      },
+      customerInstructionOrderingParties: {
+        debtor: { name: debtor.holderName, accountId: { type: 'IBAN', value: debtor.account!.iban } },
+      },
+    });
+    const messageId = messageIdOf(`01700000-0000-7000-8000-00000000000${n}`, 1);
+    await post(PATHS.addPaymentTransaction(String(id)), {
+      paymentTransactionInformation: { paymentTransactionIdentification: { messageId } },
+      paymentTransactionAmountInformation: { instructedAmount: { value: '12345', currency: 'EUR' } },
+      paymentTransactionParties: {
+        creditor: { name: 'Nobody', accountId: { type: 'IBAN', value: iban } },
+      },
+    });
+    return id;
+  };
+  const [id, unsubmitted] = [await build(1), await build(2)];
   await post(PATHS.submit(String(id)));
   await post(`/sandbox/instructions/${id}/release`).catch(() => undefined);
   await post('/sandbox/clock', { now: new Date().toISOString() });
-  return { iban, bankInstructionId: id, calls: (await axios.get(`${url}/sandbox/calls`)).data };
+  return {
+    iban,
+    bankInstructionIds: [id, unsubmitted],
+    calls: (await axios.get(`${url}/sandbox/calls`)).data,
+  };
 }

@@ -427,9 +427,9 @@ export class Payroll {
 
   async ledger(): Promise<Ledger> {
     const { data: ledger } = await axios.get<Ledger>(`${this.bank.url}/sandbox/ledger`);
-    const { iban, bankInstructionId } = this.before ?? {};
+    const { iban, bankInstructionIds = [] } = this.before ?? {};
     const payees = ledger.payees.filter((payee) => payee.iban !== iban);
-    const instructions = ledger.instructions.filter(({ id }) => id !== bankInstructionId);
+    const instructions = ledger.instructions.filter(({ id }) => !bankInstructionIds.includes(id));
     return { ...ledger, payees, instructions };
   }
 
