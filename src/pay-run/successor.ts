@@ -149,7 +149,7 @@ export class Successors {
       throw new Problem(
         409,
         'REPLACED_PAYMENT_MOVED',
-        `The bank shows ${shown} where the payments had ended unpaid. Nothing was stored; what it means is told as attention.`,
+        `The bank shows ${shown} where the payments had ended unpaid. Nothing was stored. Where they ended a moment ago the read may be older: try again. Else what it means is told as attention.`,
         { payments: moved.slice(0, MAX_SHOWN).map(({ paymentId }) => showId('pay', paymentId)) },
       );
     }

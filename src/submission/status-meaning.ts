@@ -288,7 +288,7 @@ function shownOtherwise(payments: number): DomainError {
 function statusIsClear(payments: number): DomainError {
   return new DomainError(
     'STATUS_IS_CLEAR',
-    `The bank shows ${payments} of these payments in a status that says what became of them: it is recorded by itself. Withdraw this, and read what is asked then.`,
+    `The bank shows ${payments} of these payments in a status that says what became of them: it is recorded by itself. Withdraw this, and read what is asked then; or confirm it again in a minute, as the read may be older than what was asked about.`,
   );
 }
 

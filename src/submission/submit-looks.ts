@@ -31,8 +31,10 @@ const READ_LASTS_MS = 2_000;
  */
 const REPLACED_LASTS_MS = MINUTE_MS - LEAVES_WITHIN_MS;
 
-/** What cannot leave in time rests so many times as long as it tried, up to its cut-off: others share the bank's limit. */
+/** What cannot leave in time rests so many times as long as it tried: others share the bank's limit. */
 const RESTS = 9;
+/** So many times as long are left before its cut-off: it may have taken so long by a pause of the bank's that has ended. */
+const LEAVES_FOR_TRIES = 2;
 /** However long it tried, a limit that was raised is noticed. */
 const LONGEST_REST_MS = HOUR_MS;
 
@@ -45,7 +47,7 @@ interface Look {
 
 /** What people can do about it. */
 const SOONER =
-  "Raise BANK_REQUESTS_PER_MINUTE if the bank allows more, or keep other runs from using it up; else pay those whom the cut-off releases by successors of fewer payments each, such as those of one old instruction, or in the bank's portal";
+  "Where the bank had all requests wait (429), the next try may do. Else raise BANK_REQUESTS_PER_MINUTE, if it is set and the bank allows more, or keep other runs from using it up; or pay those whom the cut-off releases by successors of fewer payments each, such as those of one old instruction, or in the bank's portal";
 
 const NOTHING_TO_LOOK_AT: Look = { holds: () => true, isOfLastMinute: () => true };
 
@@ -168,10 +170,11 @@ export class SubmitLooks {
     }
   }
 
-  /** What is paid again cannot be read so shortly before the submit: nothing at the bank mends that, and people are told. */
+  /** What is paid again cannot be read so shortly before the submit, and people are told. */
   private later(work: Work, began: Date): Later {
     const tookMs = Math.max(this.clock.now().getTime() - began.getTime(), 0);
-    const restMs = Math.min(RESTS * tookMs, LONGEST_REST_MS, this.cutOff.leftMs(work));
+    const beforeCutOffMs = this.cutOff.leftMs(work) - LEAVES_FOR_TRIES * tookMs;
+    const restMs = Math.min(RESTS * tookMs, LONGEST_REST_MS, beforeCutOffMs);
     const what = 'reading what it pays again in the minute before its submit';
     const waitsFor = `${THIS_SERVICE}${what} (tried for ${Math.round(tookMs / 1_000)} s). ${SOONER}`;
     return { end: { inMs: Math.max(restMs, LOOK_AGAIN_MS), waitsFor } };
