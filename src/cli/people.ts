@@ -1,5 +1,6 @@
 import { append } from '../audit/audit';
 import { Clock } from '../config/clock';
+import { readDriverError } from '../config/driver-error';
 import { dataSourceOptions, openDataSource } from '../database/data-source';
 import { Database } from '../database/database';
 import { giveUpHashKey } from '../database/kept-hash-key';
@@ -10,7 +11,10 @@ import { EmployerRole } from '../http/allow';
 import { readId, showId } from '../http/prefixed-id';
 import { Person } from '../identity/person.entity';
 import { IssuedKey, KnownKey, People } from '../identity/people.service';
+import { CommandRefused } from './database';
 
+/** SQLSTATE of a table that there is not. */
+const UNDEFINED_TABLE = '42P01';
 /** One command does one thing at a time. */
 const POOL_SIZE = 2;
 
@@ -119,7 +123,11 @@ export class Register {
   }
 }
 
-/** Opens the register of a database for `work`. @param databaseUrl the application's role */
+/**
+ * Opens the register of a database for `work`.
+ * @param databaseUrl the application's role
+ * @throws CommandRefused where the database has no tables yet
+ */
 export async function withRegister<T>(
   databaseUrl: string,
   work: (register: Register) => Promise<T>,
@@ -128,6 +136,11 @@ export async function withRegister<T>(
   const clock = new Clock();
   try {
     return await work(new Register(new Database(dataSource), new People(clock), clock));
+  } catch (error) {
+    if (readDriverError(error)?.sqlState !== UNDEFINED_TABLE) throw error;
+    throw new CommandRefused(
+      'The database has no tables yet: `npm run migrate`, or the first `npm start`, makes them.',
+    );
   } finally {
     await dataSource.destroy();
   }

@@ -221,7 +221,7 @@ function shownAfterEnd(
 
 const PAST_CUT_OFF = 'The cut-off of the execution date passed, and ';
 
-const STANDS_STILL = `${PAST_CUT_OFF}as far as the bank shows, no payment of the submitted instruction has moved.`;
+const STANDS_STILL = `${PAST_CUT_OFF}as far as the bank shows, no open payment of the submitted instruction has moved.`;
 
 /**
  * Raises the alarm of what is open when no payment is known to have moved since the submit, as what was refused before it
@@ -252,7 +252,7 @@ async function tellOfStandstill(
 
 function wasItExecuted(unread: string): { happened: string; askBank: string } {
   return {
-    happened: `${PAST_CUT_OFF}no payment of the submitted instruction is known to have moved. ${unread}`,
+    happened: `${PAST_CUT_OFF}no open payment of the submitted instruction is known to have moved. ${unread}`,
     askBank: 'Was customer instruction {ref} executed? If not, what does it wait for?',
   };
 }

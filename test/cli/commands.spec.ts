@@ -33,6 +33,18 @@ describe('payrun', () => {
     expect(await payrun('key', 'revoke', keyId)).toEqual({ code: 0, output: 'Revoked.\n' });
   });
 
+  it('says what to do first where the database has no tables yet', async () => {
+    const empty = await testDatabase('template0');
+    try {
+      const env = { DATABASE_URL: empty.url };
+      const command = launch([commandLine(), 'person', 'list'], { cwd: tmpdir(), env });
+      expect(await command.ended).toBe(1);
+      expect(command.output()).toContain('The database has no tables yet: `npm run migrate`');
+    } finally {
+      await empty.drop();
+    }
+  });
+
   it('lists people and keys, and locks a leaver out, but not the last administrator', async () => {
     const made = async (...args: string[]) => (await payrun('person', 'create', ...args)).output.trim();
     const [boss, leaver] = [await made('Bo', '--administrator'), await made('Lea Leaver')];

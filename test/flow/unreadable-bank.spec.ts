@@ -219,7 +219,7 @@ describe('a submitted instruction whose payments do not move, and nothing says w
     await asked(['BANK_ACTION_REQUIRED']);
     const [one] = await told();
     expect(one).toMatchObject({ payments: 4 });
-    expect(one.happened).toContain('no payment of the submitted instruction has moved');
+    expect(one.happened).toContain('no open payment of the submitted instruction has moved');
     expect(one.askBank).toContain('Which approval or strong authentication');
     for (const instruction of (await payroll.ledger()).instructions)
       await axios

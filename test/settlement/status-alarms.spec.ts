@@ -150,7 +150,7 @@ describe('a submitted instruction of which no payment has moved past the cut-off
   const UNREAD = 'Nothing can be read from the bank at present.';
   const PAST = 'The cut-off of the execution date passed, and ';
   const STOOD_STILL = `${PAST}as far as the bank shows`;
-  const UNKNOWN = `${PAST}no payment of the submitted instruction is known to have moved. ${UNREAD}`;
+  const UNKNOWN = `${PAST}no open payment of the submitted instruction is known to have moved. ${UNREAD}`;
   const still = [1, 2].map((rowNo) => followed({ rowNo, bankStatus: 'INITIATED', rank: 4 }));
   const look = (unread?: string, payments: readonly FollowedPayment[] = still) =>
     office.database.inEmployer(ours.employer, async (tx) => {
