@@ -145,7 +145,7 @@ describe('a payment that failed the checks of the bank, and is left as not proce
     const failing = jest
       .spyOn(gateway, 'getInstruction')
       .mockImplementation(() => Promise.reject(new BankError(503, { raw: '' })));
-    for (const time of ['17:00:00', '17:02:30', '17:05:00', '17:07:30', '17:10:30']) {
+    for (const time of ['17:00:00', '17:02:50', '17:05:40', '17:08:30', '17:11:20']) {
       payroll.clock.set(new Date(`${started.date}T${time}Z`));
       await readAgain();
     }
