@@ -80,6 +80,7 @@ describe('an answer to a call whose intent a failover lost', () => {
     payroll = await Payroll.start({
       sandbox: { variants: { ...SHOWN, secondSubmit: 'executed' } },
       settings: { BANK_LAG_BOUND_MS: '8000' },
+      paidBefore: true,
     });
     await payroll.fault({ operation: 'submit', kind: 'late-commit', nth: 1, delayMs: 7_500 });
     const bank = payroll.services[0]!.app.get(BankGateway);
