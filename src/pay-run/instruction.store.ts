@@ -43,6 +43,9 @@ export async function instructionOfRun(
   return { instruction, run, planned, account };
 }
 
+/** The status of `bank_payment b` as it was followed: what its add was answered with is none that the bank showed since. */
+export const STATUS_AS_FOLLOWED = `CASE WHEN b.bank_status_at IS NOT NULL THEN b.bank_status END`;
+
 /**
  * Whether an instruction `i` of the employer in $1 was made, or bears a date at the bank, within the days in $2 or later: the
  * date of the version of its run that it was planned of, whatever came after.

@@ -93,7 +93,8 @@ interface Counting extends Shown {
  * both count their own. What totals, lists, the balance and a move show of one loss counts once (`toldOnce`). What came in
  * before the bank showed its payment as returned counts there. What was found in an instruction that was given up, or
  * released, before its submit has moved nothing, unless somebody else submitted it: then all that was approved of it may have
- * moved, or has, as people said; so may what they declared not executed; what the bank settled of it by what a restored database had forgotten counts in its stead.
+ * moved, or has, as people said; so may what they declared not executed; what the bank settled of it by what a restored
+ * database had forgotten counts in its stead.
  * Of what that had forgotten, and the bank does not show as ended, there is the decision, and nothing counts.
  */
 export async function acknowledgedOf(

@@ -85,13 +85,14 @@ export class AccountWatch {
     return refused ? ACCOUNT_READ_MS : Math.min(AFTER_FAILURE_MS, ACCOUNT_READ_MS);
   }
 
+  /** @returns whether the status is another than was kept */
   private async record(tx: EmployerTransaction, account: EmployerAccount, status: string): Promise<boolean> {
     const changed = await keepBankStatus(tx, account.id, status);
     if (status === 'OPENED') await this.allow(tx, account, changed);
-    if (!changed) return false;
     const detail = { from: account.bankStatus, to: status };
-    await append(tx, { action: 'account.status-changed', subject: showId('acc', account.id), detail });
-    return true;
+    if (changed)
+      await append(tx, { action: 'account.status-changed', subject: showId('acc', account.id), detail });
+    return changed;
   }
 
   /**

@@ -5,6 +5,7 @@ import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { PaymentStatus } from '../domain/payment';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
+import { STATUS_AS_FOLLOWED } from '../pay-run/instruction.store';
 import { messageIdOf } from '../pay-run/message-id';
 import { movePayments, RowRange } from '../pay-run/payment.store';
 import { tellOfContradictions } from './contradiction';
@@ -45,16 +46,13 @@ export interface KnownAtBank {
   bankStatus: string | null;
 }
 
-/** The status of `bank_payment b` as it was followed: what its add was answered with is none that the bank showed since. */
-const AS_FOLLOWED = `CASE WHEN b.bank_status_at IS NOT NULL THEN b.bank_status END`;
-
 /** What is known of an instruction's payments at the bank, in row order, without reading the payments. */
 export async function knownAtBank(
   tx: EmployerTransaction,
   { id: instructionId }: Pick<Instruction, 'id'>,
 ): Promise<KnownAtBank[]> {
   const records = await tx.query<StoredIds & { payment_id: string; bank_status: string | null }>(
-    `SELECT payment_id, bank_payment_id, bank_transaction_id, ${AS_FOLLOWED} AS bank_status
+    `SELECT payment_id, bank_payment_id, bank_transaction_id, ${STATUS_AS_FOLLOWED} AS bank_status
      FROM bank_payment b WHERE employer_id = $1 AND instruction_id = $2 ORDER BY row_no`,
     [tx.employerId, instructionId],
     'kept',
@@ -77,7 +75,7 @@ export async function followedPayments(
   { id: instructionId, payRunId }: Pick<Instruction, 'id' | 'payRunId'>,
 ): Promise<FollowedPayment[]> {
   const records = await tx.query<StoredRecord>(
-    `SELECT b.row_no, b.payment_id, bank_payment_id, bank_transaction_id, ${AS_FOLLOWED} AS bank_status,
+    `SELECT b.row_no, b.payment_id, bank_payment_id, bank_transaction_id, ${STATUS_AS_FOLLOWED} AS bank_status,
        shown_status, bank_rank,
        extract(epoch FROM clock_timestamp() - behind_since) * 1000 AS behind_for_ms,
        shown_otherwise, d.bank_status AS decided_status

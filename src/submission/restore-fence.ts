@@ -94,9 +94,9 @@ export class RestoreFence {
 
   /**
    * Has the bank delete what the record holds as built and not submitted, and abandons what is shown as cancelled by that; it
-   * is built again where its run goes on. What is not shown is looked at again (`endGone`). So too what the record has forgotten, and the bank
-   * shows as before its submit. May be repeated, by one replica at a time: another that deletes the same would find it gone,
-   * and could not tell by what.
+   * is built again where its run goes on. What is not shown is looked at again (`endGone`). So too what the record has
+   * forgotten, and the bank shows as before its submit. May be repeated, by one replica at a time: another that deletes the
+   * same would find it gone, and could not tell by what.
    * @param sweep what the bank's list shows @param own what of that is the employer's, and not in the record
    * @throws BankClientError that may pass
    */

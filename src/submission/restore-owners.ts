@@ -6,7 +6,7 @@ import { isBeforeSubmit } from '../domain/bank-status';
 import { validateIban } from '../domain/iban';
 import { accountsOf } from '../employer/account.store';
 import { readReference, shortId } from './prepared-calls';
-import type { Sweep, Unknown } from './restore-sweep';
+import { isListWhole, type Sweep, type Unknown } from './restore-sweep';
 import type { Finding } from './restore-words';
 
 /** What the database does not know, by whose it is. */
@@ -42,11 +42,8 @@ export class RestoreOwners {
    * that are made later; and, of nobody's record, what the bank shows as before its submit, which may be queued: no check of an
    * employer deletes that.
    */
-  async keepForgotten(
-    restoreId: string,
-    { readable, showsUnsubmitted, unknown, unidentified }: Sweep,
-    { byEmployer, ownerless }: Owned,
-  ): Promise<void> {
+  async keepForgotten(restoreId: string, sweep: Sweep, { byEmployer, ownerless }: Owned): Promise<void> {
+    const { unknown, unidentified } = sweep;
     const ofRuns = [...byEmployer.values()].flat().filter(({ payRunId }) => payRunId !== null);
     const recorded = new Set(ofRuns.map(({ bankInstructionId }) => bankInstructionId));
     const nobodys = new Set(ownerless.map(({ bankInstructionId }) => bankInstructionId));
@@ -75,7 +72,7 @@ export class RestoreOwners {
           debits.map(({ executionDate }) => executionDate ?? null),
         ],
       );
-      if (readable && showsUnsubmitted)
+      if (isListWhole(sweep))
         await tx.query(
           'UPDATE database_restore SET bank_read_at = clock_timestamp() WHERE id = $1 AND bank_read_at IS NULL',
           [restoreId],

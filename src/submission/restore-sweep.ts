@@ -87,6 +87,11 @@ interface OnRecord {
   named: ReadonlyMap<string, Recorded>;
 }
 
+/** Whether the list is believed to lack nothing of ours. */
+export function isListWhole({ readable, showsUnsubmitted }: Sweep): boolean {
+  return readable && showsUnsubmitted;
+}
+
 /** What an earlier reading found, which the bank may show less of by now. */
 export type Before = Pick<Sweep, 'unknown' | 'unidentified'>;
 

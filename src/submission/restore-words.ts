@@ -1,7 +1,7 @@
 import { mayBeSubmitted } from '../domain/bank-status';
 import { textOfFirstFew } from '../domain/first-few';
 import { showId } from '../http/prefixed-id';
-import type { Sweep, Unknown } from './restore-sweep';
+import { isListWhole, type Sweep, type Unknown } from './restore-sweep';
 
 /** What the bank shows of an employer and a restored database had forgotten. */
 export interface Finding extends Omit<Unknown, 'debtorIban'> {
@@ -44,14 +44,17 @@ const BY_TWO = '(one person stops it, another then resumes it)';
 const WORD_ON_QUEUED =
   "resuming takes the bank's written word (was a submit of it received, or is one queued?)";
 
+const CANCEL_FIRST =
+  'Where that names submits of runs that are not in the record, first cancel what they paid instead.';
+
 /** Before the bank was read. */
 export function happenedAtFirst(what: string): string {
   return `${what} Nothing is submitted for anybody. The bank is being read; what it shows is told then.`;
 }
 
 /** Whether the bank shows everything, and of everything whose it is: else resuming takes its written word. */
-export function isWhole({ readable, showsUnsubmitted, unidentified }: Sweep): boolean {
-  return readable && showsUnsubmitted && unidentified.length === 0;
+export function isWhole(sweep: Sweep): boolean {
+  return isListWhole(sweep) && sweep.unidentified.length === 0;
 }
 
 /** What happened, what the bank shows, and what people have to do, with ids and counts only. */
@@ -112,10 +115,10 @@ export function happenedAfter(
       'opened at the bank, not submitted, and deleted there by now, or ended: nobody submits it any more',
     ),
     !sweep.readable &&
-      "The bank does not let its list of payments be read, or not whole and to its end, or it was not seen to show what has settled before, and from a date on it may show only what has settled since: resuming takes the bank's written word. Where that names submits of runs that are not in the record, first cancel what they paid instead.",
+      `The bank does not let its list of payments be read, or not whole and to its end, or it was not seen to show what has settled before, and from a date on it may show only what has settled since: resuming takes the bank's written word. ${CANCEL_FIRST}`,
     sweep.readable &&
       !sweep.showsUnsubmitted &&
-      `The bank's list of payments was not seen to show any that is not submitted yet, so that it may not show what is queued: ${WORD_ON_QUEUED}. Where that names submits of runs that are not in the record, first cancel what they paid instead.`,
+      `The bank's list of payments was not seen to show any that is not submitted yet, so that it may not show what is queued: ${WORD_ON_QUEUED}. ${CANCEL_FIRST}`,
     unclear(sweep),
     unread(hidden),
     DECIDED_SINCE,

@@ -25,7 +25,7 @@ import { BankReads } from '../employer/bank-reads';
 import { DECIDED } from '../employer/instruction-at-bank';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { isAfterEnd } from '../pay-run/attention-words';
-import { instructionOfRun, lockInstruction } from '../pay-run/instruction.store';
+import { instructionOfRun, lockInstruction, STATUS_AS_FOLLOWED } from '../pay-run/instruction.store';
 import { contradictions } from '../pay-run/match';
 import { messageIdOf, namesOf } from '../pay-run/message-id';
 import { movePayments } from '../pay-run/payment.store';
@@ -239,7 +239,7 @@ async function waitingFor(tx: EmployerTransaction, attention: Attention): Promis
     of_instruction: string | null;
   }>(
     `SELECT b.payment_id, b.row_no, p.status AS end, b.bank_payment_id, b.bank_transaction_id, b.bank_rank AS rank,
-       coalesce(b.shown_status, CASE WHEN b.bank_status_at IS NOT NULL THEN b.bank_status END) AS own,
+       coalesce(b.shown_status, ${STATUS_AS_FOLLOWED}) AS own,
        i.bank_status AS of_instruction
      FROM instruction i
      JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id

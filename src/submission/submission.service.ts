@@ -46,11 +46,11 @@ const OTHERS_AT_ONCE = 4;
 
 const BEING_BUILT = `SELECT i.id FROM instruction i WHERE i.status IN ('PLANNED', 'BUILDING')`;
 
-/** What people are told of a run that is locked. */
-type Tell = (tx: EmployerTransaction, run: PayRun) => Promise<void>;
-
 /** Of leases of instructions those that are built: found once for each claim, and not for each lease. */
 const BUILT = `lease.subject_id = ANY (ARRAY(${BEING_BUILT}))`;
+
+/** What people are told of a run that is locked. */
+type Tell = (tx: EmployerTransaction, run: PayRun) => Promise<void>;
 
 /** The others: sought in a hash of those that are built, which may be as many as wait. */
 const NOT_BUILT = `lease.subject_id NOT IN (${BEING_BUILT})`;

@@ -46,6 +46,16 @@ async function submitQueued(delayMs: number): Promise<string> {
   return id;
 }
 
+/** A run that waits for its approval in the backup; it was approved since, and its only submit is on its way to the bank. */
+async function submitForgotten(delayMs: number) {
+  const run = await payroll.uploaded(payFile(payRows(2)));
+  await restoring.backUp();
+  await payroll.fault({ operation: 'submit', kind: 'late-commit', nth: 1, delayMs });
+  await payroll.approve(run);
+  await eventually(async () => ((await payroll.calls()).submit ?? 0) === 1, 20_000);
+  return run;
+}
+
 /** Of an upload for so many months after that of the execution date. */
 async function holdsOf(monthsLater: number) {
   const period = monthsAfter(payroll.executionDate().slice(0, 7), monthsLater);
@@ -112,11 +122,7 @@ describe('a database restored to before a submit that the bank has queued and no
 
   it('pays nobody twice of an instruction that was forgotten too', async () => {
     await start();
-    const run = await payroll.uploaded(payFile(payRows(2)));
-    await restoring.backUp();
-    await payroll.fault({ operation: 'submit', kind: 'late-commit', nth: 1, delayMs: DELAY_MS });
-    await payroll.approve(run);
-    await eventually(async () => ((await payroll.calls()).submit ?? 0) === 1, 20_000);
+    const run = await submitForgotten(DELAY_MS);
     const late = afterLateSubmit(DELAY_MS);
     await restoring.restore();
     expect(await restoring.answered()).toContain(
@@ -133,11 +139,7 @@ describe('a database restored to before a submit that the bank has queued and no
 
   it('pays nobody twice of one that was forgotten too and executed while it was to be deleted, at a bank that then shows only its payments', async () => {
     await start({ onceSubmitted: 'gone-with-its-list' });
-    const run = await payroll.uploaded(payFile(payRows(2)));
-    await restoring.backUp();
-    await payroll.fault({ operation: 'submit', kind: 'late-commit', nth: 1, delayMs: DELAY_MS });
-    await payroll.approve(run);
-    await eventually(async () => ((await payroll.calls()).submit ?? 0) === 1, 20_000);
+    const run = await submitForgotten(DELAY_MS);
     deleteAfterSubmit();
     await restoring.restore();
     const told = await restoring.answered();
@@ -152,11 +154,7 @@ describe('a database restored to before a submit that the bank has queued and no
 
   it('pays nobody twice of one that the bank does not list before its submit: it takes its word, and older runs stay stopped', async () => {
     await start({ listsShow: 'submitted' });
-    const run = await payroll.uploaded(payFile(payRows(2)));
-    await restoring.backUp();
-    await payroll.fault({ operation: 'submit', kind: 'late-commit', nth: 1, delayMs: DELAY_MS });
-    await payroll.approve(run);
-    await eventually(async () => ((await payroll.calls()).submit ?? 0) === 1, 20_000);
+    const run = await submitForgotten(DELAY_MS);
     const late = afterLateSubmit(DELAY_MS);
     await restoring.restore();
     const told = await restoring.answered();

@@ -10,6 +10,7 @@ import { idsOf, RESTORE } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
 import { connected, execute, isWaitedFor, select } from '../support/database';
 import { eventually } from '../support/eventually';
+import { WHOLE_SWEEP } from './whole-sweep';
 
 const WAITING = {
   bank_instruction_id: 'b1',
@@ -77,21 +78,13 @@ describe('a forgotten submit that was not taken over', () => {
 it('after a restore each instruction is read, also behind one that fails: all are known to fail for good at one time', async () => {
   const work = { instruction: {}, account: { reads: ['INSTRUCTION'] }, run: {}, planned: {} };
   const database = { inEmployer: () => Promise.resolve([work, work, work]) } as unknown as Database;
-  const sweep = {
-    readable: true,
-    showsUnsubmitted: true,
-    unknown: [],
-    moved: [],
-    unidentified: [],
-    unread: 0,
-  };
   const readTimes = async (failure: Error) => {
     const standing = jest.fn().mockRejectedValue(failure);
     const reader = { standing } as unknown as InstructionReader;
     const check = new RestoreCheck(database, reader, {} as RestoreAdoption, {} as RestoreWatch, {
       WATCH_DAYS: 30,
     });
-    await expect(check['movedOf']('e1', sweep)).rejects.toBe(failure);
+    await expect(check['movedOf']('e1', WHOLE_SWEEP)).rejects.toBe(failure);
     return standing.mock.calls.length;
   };
   expect(await readTimes(new BankError(409, { raw: '' }))).toBe(3);
@@ -115,11 +108,10 @@ describe('after a restore', () => {
       {} as RestoreWatch,
       { WATCH_DAYS: watchDays },
     );
-    const sweep = { readable: true, showsUnsubmitted: true, unknown: [], moved: [], unidentified, unread: 0 };
     return check.reconcile(
       ours.employer,
       { id: RESTORE, what: 'The database was restored.' },
-      sweep,
+      { ...WHOLE_SWEEP, unidentified },
       findings,
     );
   };

@@ -4,6 +4,7 @@ import { Unknown } from '../../src/submission/restore-sweep';
 import { idsOf, RESTORE } from '../database/two-employers';
 import { nothingAsked } from '../pay-run/nothing-asked';
 import { select } from '../support/database';
+import { WHOLE_SWEEP } from './whole-sweep';
 
 const ours = idsOf(1);
 const READ = 'SELECT bank_read_at IS NOT NULL AS read FROM database_restore WHERE id = $1';
@@ -31,14 +32,7 @@ it('holds against employers that are made after a restore what may be submitted 
     shown('of-none-before', undefined, 'INITIATED'),
     shown('of-none-ended', undefined, 'INI_NOT_IS_VALID'),
   ];
-  const sweep = {
-    readable: true,
-    showsUnsubmitted: true,
-    unknown,
-    moved: [],
-    unidentified: ['of-nobody'],
-    unread: 0,
-  };
+  const sweep = { ...WHOLE_SWEEP, unknown, unidentified: ['of-nobody'] };
   const isRead = async () =>
     (await select<{ read: boolean }>(server.superuserUrl, READ, [RESTORE])).map(({ read }) => read);
   await owners.keepForgotten(RESTORE, { ...sweep, showsUnsubmitted: false }, await owners.of(unknown));

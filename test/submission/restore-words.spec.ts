@@ -1,10 +1,11 @@
 import { type Finding, happenedAfter } from '../../src/submission/restore-words';
+import { WHOLE_SWEEP } from './whole-sweep';
 
 const held = { hidden: [], older: [], inPart: [], lapsed: [], withdrawn: 0 };
 const told = (unread: number, findings: readonly Finding[] = []): string =>
   happenedAfter(
     'The database was restored.',
-    { readable: true, showsUnsubmitted: true, unknown: [], moved: [], unidentified: ['816', '815'], unread },
+    { ...WHOLE_SWEEP, unidentified: ['816', '815'], unread },
     findings,
     held,
   );
@@ -36,16 +37,8 @@ it('of a run that is past its approval it is not said that it goes on no more: i
 
 it('says of each run that it leaves stopped that one person stops it before another resumes it', () => {
   const run = '018f0000-0000-7000-8000-000000000001';
-  const sweep = {
-    readable: true,
-    showsUnsubmitted: true,
-    unknown: [],
-    moved: [],
-    unidentified: [],
-    unread: 0,
-  };
   for (const which of ['older', 'inPart'])
-    expect(happenedAfter('It was restored.', sweep, [], { ...held, [which]: [run] })).toMatch(
+    expect(happenedAfter('It was restored.', WHOLE_SWEEP, [], { ...held, [which]: [run] })).toMatch(
       /[Rr]esume (it|each of the others) \(one person stops it, another then resumes it\)/,
     );
 });

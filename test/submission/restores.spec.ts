@@ -9,6 +9,7 @@ import { RestoreFence } from '../../src/submission/restore-fence';
 import { RestoreOwners } from '../../src/submission/restore-owners';
 import { RestoreSweep } from '../../src/submission/restore-sweep';
 import { Restores } from '../../src/submission/restores';
+import { WHOLE_SWEEP } from './whole-sweep';
 
 afterEach(() => jest.restoreAllMocks());
 
@@ -107,18 +108,10 @@ it('takes over of one employer what waits for that, though the bank cannot be re
     inEmployer: () => Promise.resolve(false),
     asWorker: () => Promise.resolve([{ id: '8' }]),
   };
-  const nothing = {
-    readable: true,
-    showsUnsubmitted: true,
-    unknown: [],
-    moved: [],
-    unidentified: [],
-    unread: 0,
-  };
   const adoptWaiting = jest.fn().mockResolvedValue(undefined);
   const reconcile = jest.fn().mockRejectedValue(new BankUnreachable('a test', false));
   const restores = restoresOf(fake, () => Promise.resolve(true), {
-    sweep: { since: () => Promise.resolve(nothing) },
+    sweep: { since: () => Promise.resolve(WHOLE_SWEEP) },
     owners: {
       of: () => Promise.resolve({ byEmployer: new Map(), ownerless: [] }),
       keepForgotten: () => Promise.resolve(),
@@ -138,15 +131,7 @@ it('goes by an earlier reading that the list shows what is not submitted: the ch
   };
   const passed = jest.spyOn(performance, 'now').mockReturnValue(1_000_000);
   const shown = [true, false];
-  const since = () =>
-    Promise.resolve({
-      readable: true,
-      showsUnsubmitted: shown.shift(),
-      unknown: [],
-      moved: [],
-      unidentified: [],
-      unread: 0,
-    });
+  const since = () => Promise.resolve({ ...WHOLE_SWEEP, showsUnsubmitted: shown.shift() });
   const reconcile = jest.fn().mockRejectedValueOnce(new BankUnreachable('a test', false));
   const restores = restoresOf(fake, () => Promise.resolve(true), {
     sweep: { since },
