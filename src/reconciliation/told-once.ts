@@ -35,17 +35,23 @@ export function toldOnce<T extends Shown>(all: readonly T[]): T[] {
   });
 }
 
-/** What moved that balances show too: so often as they show it, each by itself, or all of an account together. */
+/**
+ * What moved that balances show too: each by itself where it is all that was lost, or that divided by how often it was, or
+ * all of an account together. What merely divides a loss may have nothing to do with it.
+ */
 function movedInBalances(all: readonly Shown[]): ReadonlySet<Shown> {
   const told = new Set<Shown>();
-  for (const { bankAccountId, amountMinor } of all.filter(({ by }) => by === 'balance')) {
+  for (const balance of all.filter(({ by }) => by === 'balance')) {
+    const { bankAccountId, amountMinor } = balance;
     const moved = all.filter(
       (one) => one.by === 'move' && one.bankAccountId === bankAccountId && !told.has(one),
     );
+    const times = [1n, timesAtLeast(balance)];
     const isAll = sumMinor(moved.map((one) => one.amountMinor)) === amountMinor;
     let leftMinor = amountMinor;
     for (const one of moved) {
-      const isShown = one.amountMinor > 0n && leftMinor > 0n && leftMinor % one.amountMinor === 0n;
+      const isItsShare = times.some((n) => one.amountMinor * n === amountMinor);
+      const isShown = isItsShare && leftMinor >= one.amountMinor;
       if (!isAll && !isShown) continue;
       told.add(one);
       leftMinor -= one.amountMinor;

@@ -253,8 +253,9 @@ export class Follower {
   async judgeUnread(tx: EmployerTransaction, claim: Claim, followed: Followed, why: string): Promise<void> {
     const instruction = await lockInstruction(tx, followed.instruction.id);
     await fence(tx, claim);
-    if (instruction.status !== 'SUBMITTED') return;
     const payments = await followedPayments(tx, this.personal, instruction);
+    await tellOfShownAfterEnd(tx, instruction, payments, payments);
+    if (instruction.status !== 'SUBMITTED') return;
     const late = this.lateness.of(followed.run, instruction);
     await tellOfStatuses(tx, instruction, payments, { ...late, unread: why });
     // What people have ended is closed though nothing of it can be read.

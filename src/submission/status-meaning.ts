@@ -40,6 +40,8 @@ interface Waiting {
   bankTransactionId: string | null;
   /** The status in question: its own, or its instruction's. */
   status: string;
+  /** Its own status as it was last recorded; null where none was. */
+  own: string | null;
   /** The highest rank the bank has shown of it. */
   rank: number;
 }
@@ -120,7 +122,8 @@ export class StatusMeaning {
     );
     const keeping = keepingStatusOf(
       ofInstruction,
-      open.map((one) => paymentOf(one)?.status ?? null),
+      // Those that the decision is not about may not be read again: they are where they were seen last.
+      open.map((one) => paymentOf(one)?.status ?? one.own),
     );
     const isAhead = ({ asked, status, wasSettled }: (typeof seen)[number]) => {
       if (wasSettled) return true;
@@ -263,6 +266,7 @@ async function waitingFor(tx: EmployerTransaction, attention: Attention): Promis
       bankPaymentId: row.bank_payment_id,
       bankTransactionId: row.bank_transaction_id,
       status,
+      own: row.own,
       rank: row.rank,
     };
   });

@@ -1,3 +1,4 @@
+import { NotAllowed } from '../../src/bank/errors';
 import type { BankPayment } from '../../src/bank/records';
 import { BankReads } from '../../src/employer/bank-reads';
 import { readMessageId } from '../../src/pay-run/message-id';
@@ -12,17 +13,22 @@ let payroll: Payroll;
 /** What the bank shows of each row, and of their instruction. */
 let rows: string[];
 let ofInstruction: string;
+/** A row that is not read again. */
+let unread: number | undefined;
 beforeEach(async () => {
+  unread = undefined;
   // Nothing moves at the bank by itself.
-  payroll = await Payroll.start({ sandbox: { stepMs: 600_000, variants: { submitRuns: 'at-once' } } });
+  const variants = { submitRuns: 'at-once', linkReads: 'allowed', omitFromLists: [] } as const;
+  payroll = await Payroll.start({ sandbox: { stepMs: 600_000, variants } });
 });
 afterEach(async () => {
   jest.restoreAllMocks();
   await payroll.close();
 });
 
+const rowNoOf = ({ messageId }: BankPayment) => readMessageId(messageId ?? '')!.rowNo;
 const shown = (seen: readonly BankPayment[]) =>
-  seen.map((one) => ({ ...one, status: rows[readMessageId(one.messageId ?? '')!.rowNo - 1]! }));
+  seen.map((one) => ({ ...one, status: rows[rowNoOf(one) - 1]! }));
 const word = (action: 'PAID' | 'NOT_PAID', paymentIds?: readonly string[]) => ({
   action,
   reason: 'the bank has answered',
@@ -59,7 +65,7 @@ async function showing(whole: string, ...each: string[]): Promise<string> {
   const same = payRows(each.length).map((row) => ({ ...row, amount: '1000.00' }));
   const id = await payroll.paid(payFile(same));
   await payroll.until(id, ['FOLLOWING'], 20_000);
-  passThrough(reads, shown);
+  passThrough(reads, (found) => shown(found).filter((one) => rowNoOf(one) !== unread));
   showsInstructions(reads, () => ({ status: ofInstruction }));
   await recorded(whole);
   rows = each;
@@ -93,17 +99,21 @@ describe('a payment as before the submit in an instruction whose status nobody d
     expect(await statuses(id)).toEqual(['VOID', 'VOID', 'SUBMITTED']);
   });
 
-  it('can be decided by the status it shows once it is overdue and the bank went on with another', async () => {
-    const id = await showing('FOO', 'INITIATED', 'SUBMITTED');
-    payroll.clock.offsetMs += 7 * 86_400_000;
-    await payroll.wakeAll();
-    const path = await payroll.askedAbout(id, 'UNKNOWN_STATUS');
-    expect(await happened(path)).toMatch(/: INITIATED \(rows 1\), SUBMITTED \(rows 2\)\.$/);
-    const [first] = await payments(id);
-    const decided = await payroll.decide(path, word('NOT_PAID', [first!.id]));
-    expect([decided.status, decided.data.code]).toEqual([200, undefined]);
-    expect(await statuses(id)).toEqual(['VOID', 'SUBMITTED']);
-  });
+  it.each(['all', 'it alone'])(
+    'can be decided by the status it shows once it is overdue and the bank went on with another, by a read of %s',
+    async (read) => {
+      const id = await showing('FOO', 'INITIATED', 'SUBMITTED');
+      payroll.clock.offsetMs += 7 * 86_400_000;
+      await payroll.wakeAll();
+      const path = await payroll.askedAbout(id, 'UNKNOWN_STATUS');
+      expect(await happened(path)).toMatch(/: INITIATED \(rows 1\), SUBMITTED \(rows 2\)\.$/);
+      const [first] = await payments(id);
+      unread = read === 'all' ? undefined : 2;
+      const decided = await payroll.decide(path, word('NOT_PAID', [first!.id]));
+      expect([decided.status, decided.data.code]).toEqual([200, undefined]);
+      expect(await statuses(id)).toEqual(['VOID', 'SUBMITTED']);
+    },
+  );
 });
 
 describe('what a status means', () => {
@@ -146,5 +156,30 @@ describe('what a status means', () => {
     expect([refused.status, refused.data.code]).toEqual([409, 'NOTHING_TO_DECIDE']);
     await payroll.wakeAll();
     await eventually(async () => (await payroll.askedAbout(id, 'UNKNOWN_STATUS')) !== path, 15_000);
+  });
+
+  it('can be decided of what has ended though that was not kept, and nothing is read any more', async () => {
+    const id = await showing('SUBMITTED', 'SETTLED', 'REJECTED');
+    await eventually(async () => (await statuses(id)).join() === 'SETTLED,REJECTED', 15_000);
+    rows[1] = 'FOO';
+    await eventually(async () => {
+      await payroll.wakeAll();
+      return (await asked()).join().includes('had ended as REJECTED: FOO (rows 2).');
+    }, 15_000);
+    await payroll.letRest('FOLLOW');
+    await execute(payroll.database.superuserUrl, 'UPDATE attention SET asked_rows = NULL');
+    const { app } = payroll.services[0]!;
+    const refused = () => Promise.reject(new NotAllowed(403, { raw: '' }));
+    jest.spyOn(app.get(PaymentSource), 'paymentsOf').mockImplementation(refused);
+    jest.spyOn(app.get(BankReads), 'read').mockImplementation(refused);
+    const path = await payroll.askedAbout(id, 'UNKNOWN_STATUS');
+    const early = await payroll.propose(path, word('NOT_PAID'));
+    expect([early.status, early.data.code]).toEqual([409, 'NOTHING_TO_DECIDE']);
+    await eventually(async () => {
+      await payroll.wakeAll();
+      return (await payroll.askedAbout(id, 'UNKNOWN_STATUS')) !== path;
+    }, 15_000);
+    const decided = await payroll.decide(await payroll.askedAbout(id, 'UNKNOWN_STATUS'), word('NOT_PAID'));
+    expect([decided.status, decided.data.code]).toEqual([200, undefined]);
   });
 });

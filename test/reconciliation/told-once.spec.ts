@@ -97,14 +97,17 @@ describe('what moved though it was declared not executed', () => {
       amountMinor,
     },
   });
-  const lost = (payRunId: string, amountMinor: bigint): Shown => ({
+  const lost = (payRunId: string, amountMinor: bigint, approvedMinor = amountMinor): Shown => ({
     ...move(payRunId, amountMinor),
     by: 'balance',
+    approved: { count: 1, amountMinor: approvedMinor },
   });
 
   it.each([
     ['once, where the account lost as much, of another run', [move('a', 7n), lost('b', 7n)], 7n],
-    ['once, where it lost as much several times over', [move('a', 7n), lost('b', 14n)], 14n],
+    ['once, where it lost as much several times over', [move('a', 7n), lost('b', 14n, 7n)], 14n],
+    ['besides, where it lost what some of it divides', [move('a', 1n), lost('b', 200n)], 201n],
+    ['besides, where it lost as often what another pays', [move('a', 5n), lost('b', 20n, 10n)], 25n],
     ['once, where it lost what all of them pay', [move('a', 7n), move('b', 5n), lost('c', 12n)], 12n],
     ['besides, where the account lost something else', [move('a', 7n), lost('b', 8n)], 15n],
     ['besides, where another account lost as much', [move('a', 7n, 'other'), lost('b', 7n)], 14n],
