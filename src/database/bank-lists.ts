@@ -45,6 +45,28 @@ export class BankLists {
       ),
     );
   }
+
+  /** Writes down that the general list showed a payment of ours that was not submitted. */
+  async rememberUnsubmitted(): Promise<void> {
+    await this.database.outsideEmployers((tx) =>
+      tx.query(
+        `INSERT INTO bank_list (list, row_count, unsubmitted_shown_at) VALUES ('PAYMENTS', 0, clock_timestamp())
+         ON CONFLICT (list) DO UPDATE SET unsubmitted_shown_at = excluded.unsubmitted_shown_at`,
+      ),
+    );
+  }
+
+  /** Whether the general list was seen to show what is not submitted within so many days. */
+  async showsUnsubmitted(withinDays: number): Promise<boolean> {
+    const found = await this.database.outsideEmployers((tx) =>
+      tx.query(
+        `SELECT FROM bank_list WHERE list = 'PAYMENTS'
+           AND unsubmitted_shown_at > clock_timestamp() - make_interval(days => $1)`,
+        [withinDays],
+      ),
+    );
+    return found.length > 0;
+  }
 }
 
 /** A list as it was last seen: no rows where that is longer ago than a day. */

@@ -6,6 +6,7 @@ import { isBankError } from '../bank/errors';
 import { describeError } from '../config/describe-error';
 import { CONFIG, Config } from '../config/env';
 import { shownWithinMs } from '../config/shown-within';
+import { BankLists } from '../database/bank-lists';
 import { Database, EmployerTransaction } from '../database/database';
 import { lockRestores, recordRestore, RestoreGuard, untoldRestores } from '../database/restore-guard';
 import { employerIds } from '../database/worker-ids';
@@ -26,6 +27,9 @@ import { isWritten } from './written-word';
 
 /** A bank that could not be read is tried again after so long; nothing is sent meanwhile. */
 const TRY_AGAIN_MS = 5_000;
+
+/** That the list shows what is not submitted is believed for as long: three monthly payrolls. */
+const SHOWS_FOR_DAYS = 100;
 
 interface Pending extends Restore {
   dataUntil: Date | null;
@@ -65,6 +69,7 @@ export class Restores {
     private readonly database: Database,
     private readonly guard: RestoreGuard,
     private readonly sweep: RestoreSweep,
+    private readonly lists: BankLists,
     private readonly owners: RestoreOwners,
     private readonly fence: RestoreFence,
     private readonly check: RestoreCheck,
@@ -211,7 +216,8 @@ export class Restores {
     const lasted = before?.lasted === true || this.hasLasted();
     const sweep = await this.sweepOf(restore, lasted, before?.sweep);
     if (sweep.showsUnsubmitted) this.unsubmittedShown.add(restore.id);
-    sweep.showsUnsubmitted = this.unsubmittedShown.has(restore.id);
+    sweep.showsUnsubmitted =
+      this.unsubmittedShown.has(restore.id) || (await this.lists.showsUnsubmitted(SHOWS_FOR_DAYS));
     const owned = await this.owners.of(sweep.unknown);
     await this.owners.keepForgotten(restore.id, sweep, owned);
     sweep.unidentified.push(...owned.ownerless.map((one) => one.bankInstructionId));

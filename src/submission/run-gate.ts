@@ -33,6 +33,7 @@ import { type Lapse, lapseByPeople, whyLapsed } from './lapse';
 import { ReplacedLook } from './replaced-look';
 import { submitWindow } from './submit-window';
 import { reportTampering } from './tampering';
+import { UnsubmittedLook } from './unsubmitted-look';
 import { raiseNotReady } from '../pay-run/waits-for-account';
 import { hashOfRows, lockSwitches, obstacleOf, payableRows, raiseUnusable } from './work';
 
@@ -61,6 +62,7 @@ export class RunGate {
     private readonly gateway: BankGateway,
     private readonly personal: PersonalData,
     private readonly replaced: ReplacedLook,
+    private readonly unsubmitted: UnsubmittedLook,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -79,6 +81,7 @@ export class RunGate {
     }
     const shownInMs = await this.shownInMs(run, account);
     if (shownInMs > 0) return shownInMs;
+    await this.unsubmitted.at(run, account);
     const replaced = await this.replaced.of(run);
     const { computed, tampered } = await this.readRun(run);
     // Last: what the bank holds for others after this read may not count as reserved any more, and not as taken yet.

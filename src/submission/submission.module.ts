@@ -31,6 +31,7 @@ import { SubmitLooks } from './submit-looks';
 import { Submitter } from './submitter';
 import { TryAgain } from './try-again';
 import { UnrecordedSubmits } from './unrecorded-submits';
+import { UnsubmittedLook } from './unsubmitted-look';
 import { UnsentSubmits } from './unsent-submits';
 import { Verifier } from './verifier';
 
@@ -68,6 +69,7 @@ import { Verifier } from './verifier';
     Submitter,
     UnrecordedSubmits,
     UnsentSubmits,
+    UnsubmittedLook,
     Verifier,
   ],
   exports: [Restores, SubmissionService],

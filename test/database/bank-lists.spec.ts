@@ -56,6 +56,21 @@ describe('how long the lists of the bank are', () => {
     expect(await seen('PAYMENTS')).toEqual({ rows: 40 });
   });
 
+  it('keeps when the general one showed what is not submitted, and is asked for how long that is believed', async () => {
+    await lists.remember('PAYMENTS', { rows: 40, pageRows: 20 });
+    expect(await lists.showsUnsubmitted(20)).toBe(false);
+    await lists.rememberUnsubmitted();
+    await execute(
+      server.superuserUrl,
+      `UPDATE bank_list SET unsubmitted_shown_at = unsubmitted_shown_at - interval '30 days'`,
+    );
+    const believed = [await lists.showsUnsubmitted(20), await lists.showsUnsubmitted(40)];
+    expect(believed).toEqual([false, true]);
+    await lists.rememberUnsubmitted();
+    expect(await lists.showsUnsubmitted(20)).toBe(true);
+    expect(await seen('PAYMENTS')).toEqual({ rows: 40, pageRows: 20 });
+  });
+
   it('is unknown before the first reading', async () => {
     expect(await seen('PAYMENTS')).toEqual({ rows: 0, pageRows: undefined });
   });

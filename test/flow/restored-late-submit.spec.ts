@@ -171,6 +171,25 @@ describe('a database restored to before a submit that the bank has queued and no
   });
 
   it.each([
+    ['added', 'RESUMED', undefined],
+    ['submitted', 'EVIDENCE_REQUIRED', 'RESTORED_UNCLEAR'],
+  ] as const)(
+    'goes by what was seen while runs were built where nothing is unsubmitted: of a list that shows what is %s it is %s',
+    async (listsShow, resumed, stopped) => {
+      await start({ listsShow, listingLagMs: 0 });
+      const paid = await payroll.paid(payFile(payRows(2)));
+      await payroll.until(paid, ['SETTLED'], 20_000);
+      const older = await payroll.uploaded(payFile(payRows(2)), { kindOfPay: 'BONUS' });
+      await restoring.backUp();
+      await restoring.restore();
+      const told = await restoring.answered();
+      expect(told.includes('no submitted instruction of this employer that was forgotten')).toBe(!stopped);
+      expect(await restoring.resume()).toBe(resumed);
+      expect((await payroll.run(older.id)).stopped?.reason).toBe(stopped);
+    },
+  );
+
+  it.each([
     ['refuses the delete', false],
     ['confirms it', true],
   ])(

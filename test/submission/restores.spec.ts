@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
 import { BankUnreachable } from '../../src/bank/errors';
 import { Config } from '../../src/config/env';
+import { BankLists } from '../../src/database/bank-lists';
 import { Database } from '../../src/database/database';
 import { RestoreGuard, untoldRestores } from '../../src/database/restore-guard';
 import { Metrics } from '../../src/http/metrics';
@@ -19,7 +20,12 @@ const NOW = '2026-03-10T10:00:00Z';
 function restoresOf(
   database: Record<string, unknown>,
   check: () => Promise<boolean | null>,
-  { sweep = {}, owners = {}, check: ofEmployer = {} }: Record<string, Record<string, unknown>> = {},
+  {
+    sweep = {},
+    lists = {},
+    owners = {},
+    check: ofEmployer = {},
+  }: Record<string, Record<string, unknown>> = {},
 ): Restores {
   const exclusivelyIfFree = (_name: string, work: () => Promise<void>) => work();
   const fence = {
@@ -32,6 +38,7 @@ function restoresOf(
     { exclusivelyIfFree, ...database } as unknown as Database,
     { check } as unknown as RestoreGuard,
     sweep as unknown as RestoreSweep,
+    { showsUnsubmitted: () => Promise.resolve(false), ...lists } as unknown as BankLists,
     owners as unknown as RestoreOwners,
     fence as unknown as RestoreFence,
     ofEmployer as unknown as RestoreCheck,
@@ -145,6 +152,36 @@ it('goes by an earlier reading that the list shows what is not submitted: the ch
   passed.mockReturnValue(1_005_000);
   await restores.tick();
   expect(shown).toEqual([]);
+  expect(reconcile).toHaveBeenLastCalledWith(
+    '7',
+    expect.anything(),
+    expect.objectContaining({ showsUnsubmitted: true }),
+    expect.anything(),
+  );
+});
+
+it('goes by what was seen while runs were built that the list shows what is not submitted, for a hundred days', async () => {
+  const pending = { id: '1', dataUntil: new Date(NOW), noticedAt: new Date(NOW), employerIds: ['7'] };
+  const fake = {
+    outsideEmployers: (work: unknown) => Promise.resolve(work === untoldRestores ? [] : [pending]),
+    inEmployer: () => Promise.resolve(false),
+    asWorker: () => Promise.resolve([]),
+  };
+  const asked: number[] = [];
+  const showsUnsubmitted = (days: number) => Promise.resolve(asked.push(days) > 0);
+  const since = () => Promise.resolve({ ...WHOLE_SWEEP, showsUnsubmitted: false });
+  const reconcile = jest.fn().mockResolvedValue(undefined);
+  const restores = restoresOf(fake, () => Promise.resolve(true), {
+    sweep: { since },
+    lists: { showsUnsubmitted },
+    owners: {
+      of: () => Promise.resolve({ byEmployer: new Map(), ownerless: [] }),
+      keepForgotten: () => Promise.resolve(),
+    },
+    check: { reconcile },
+  });
+  await restores.tick();
+  expect(asked).toEqual([100]);
   expect(reconcile).toHaveBeenLastCalledWith(
     '7',
     expect.anything(),

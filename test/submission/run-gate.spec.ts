@@ -5,6 +5,7 @@ import { Claim, Leases, wake } from '../../src/database/leases';
 import { PlannedInstruction } from '../../src/pay-run/instruction.entity';
 import { findRun } from '../../src/pay-run/pay-run.store';
 import { ReplacedLook } from '../../src/submission/replaced-look';
+import { UnsubmittedLook } from '../../src/submission/unsubmitted-look';
 import { RunGate } from '../../src/submission/run-gate';
 import { idsOf } from '../database/two-employers';
 import { testConfig } from '../http/test-app';
@@ -29,6 +30,8 @@ const atItsGate = (sets = '') =>
      ${sets}`,
   );
 
+const NOT_LOOKED = { at: () => Promise.resolve() } as unknown as UnsubmittedLook;
+
 describe('a run gate whose balance may be from before another run of the account ended', () => {
   const NOW = '2026-11-27T10:00:00Z';
   /** Has the other run of the account end so long before. Answers for how long the gate waits; undefined: not at all. */
@@ -42,7 +45,8 @@ describe('a run gate whose balance may be from before another run of the account
     const replaced = { of: () => Promise.reject(wentOn) } as unknown as ReplacedLook;
     const config = testConfig({ BANK_TIME_ZONE: 'UTC', BANK_CUT_OFF: '16:00', BANK_LAG_BOUND_MS: '30000' });
     const [gateway, personal] = [{} as BankGateway, {} as PersonalData];
-    const gate = new RunGate(office.database, gateway, personal, replaced, new SetClock(now), config);
+    const clock = new SetClock(now);
+    const gate = new RunGate(office.database, gateway, personal, replaced, NOT_LOOKED, clock, config);
     const run = await office.database.inEmployer(ours.employer, (tx) => findRun(tx, ours.spareRun));
     const claim = { employerId: ours.employer } as Claim;
     const answer = await gate.step(claim, run).catch((error: unknown) => error);
@@ -89,7 +93,8 @@ describe('a run gate that stops something', () => {
     } as never);
     const config = { BANK_AMOUNT_UNIT: 'minor' } as unknown as Config;
     const clock = new SetClock('2026-03-10T10:00:00Z');
-    const gate = new RunGate(office.database, {} as BankGateway, {} as PersonalData, replaced, clock, config);
+    const [gateway, personal] = [{} as BankGateway, {} as PersonalData];
+    const gate = new RunGate(office.database, gateway, personal, replaced, NOT_LOOKED, clock, config);
     gate['readRun'] = () => Promise.resolve({ computed: Buffer.alloc(32), tampered: [planned] });
     await connected(superuserUrl, async (submitter) => {
       await submitter.query(`BEGIN; SELECT FROM employer WHERE id = '${ours.employer}' FOR SHARE`);

@@ -1,0 +1,85 @@
+import { NotAllowed } from '../../src/bank/errors';
+import type { BankGateway } from '../../src/bank/gateway';
+import type { PaymentMarks } from '../../src/bank/payment-marks';
+import type { BankLists } from '../../src/database/bank-lists';
+import type { Database } from '../../src/database/database';
+import type { EmployerAccount } from '../../src/employer/employer.entity';
+import { messageIdOf } from '../../src/pay-run/message-id';
+import type { PayRun } from '../../src/pay-run/pay-run.entity';
+import { UnsubmittedLook } from '../../src/submission/unsubmitted-look';
+import { SetClock } from '../schedule/schedules';
+
+const OURS = '019af0d2-0000-7000-8000-000000000001';
+const OTHER = '019af0d2-0000-7000-8000-000000000002';
+const CREATED = new Date('2026-03-10T09:00:00Z');
+const RUN = { id: 'run', employerId: 'employer' } as PayRun;
+
+type Record_ = Partial<PaymentMarks> & { status: string };
+
+let known: boolean;
+let remembered: number;
+let asked: unknown[];
+let clock: SetClock;
+beforeEach(() => {
+  [known, remembered, asked] = [false, 0, []];
+  clock = new SetClock('2026-03-10T10:00:00Z');
+});
+
+/** A look at a list of so many records, or one that fails. */
+function lookAt(records: readonly Record_[] | Error): UnsubmittedLook {
+  const built = [{ id: OURS, bankInstructionId: 'CI1', createdAt: CREATED }];
+  const lists = {
+    showsUnsubmitted: () => Promise.resolve(known),
+    rememberUnsubmitted: () => Promise.resolve((remembered += 1)),
+  };
+  async function* listStatuses(filter: unknown, isWanted: (marks: PaymentMarks) => boolean) {
+    asked.push(filter);
+    if (records instanceof Error) throw records;
+    for (const one of records) if (isWanted(one)) yield one;
+  }
+  return new UnsubmittedLook(
+    { inEmployer: () => Promise.resolve(built) } as unknown as Database,
+    { listStatuses } as unknown as BankGateway,
+    lists as unknown as BankLists,
+    clock,
+  );
+}
+
+const account = (...reads: string[]) => ({ reads }) as unknown as EmployerAccount;
+const LISTED = account('PAYMENT_LIST', 'INSTRUCTION_PAYMENTS');
+const stranger = { status: 'INITIATED', bankInstructionId: 'CI7', messageId: 'somebody' };
+
+describe('whether the bank’s list shows what is not submitted', () => {
+  it.each<[string, readonly Record_[] | Error, number]>([
+    ['by the id of its instruction', [stranger, { status: 'INITIATED', bankInstructionId: 'CI1' }], 1],
+    ['by its message id', [stranger, { status: 'INITIATED', messageId: messageIdOf(OURS, 3) }], 1],
+    ['not by what others show', [stranger, { status: 'INITIATED', messageId: messageIdOf(OTHER, 3) }], 0],
+    ['not by what went on', [{ status: 'SUBMITTED', bankInstructionId: 'CI1' }], 0],
+    ['not by nothing', [], 0],
+    ['not by a list that may not be read', new NotAllowed(403, { raw: '' }), 0],
+    [
+      'not by what stands behind more than is worth it',
+      [...Array<Record_>(5_000).fill(stranger), stranger],
+      0,
+    ],
+  ])('is learned %s', async (_by, records, times) => {
+    await lookAt(records).at(RUN, LISTED);
+    expect(remembered).toBe(times);
+    expect(asked).toEqual([{ from: '2026-03-09T09:00:00.000Z' }]);
+  });
+
+  it('is looked at once an hour, where it is not known and the list may be read', async () => {
+    const look = lookAt([]);
+    await look.at(RUN, account('INSTRUCTION_PAYMENTS'));
+    expect(asked).toHaveLength(0);
+    const asking = async (at: string) => {
+      clock.set(`2026-03-10T${at}Z`);
+      await look.at(RUN, LISTED);
+      return asked.length;
+    };
+    const times = [await asking('10:00:00'), await asking('11:00:00'), await asking('11:00:01')];
+    expect(times).toEqual([1, 1, 2]);
+    known = true;
+    expect(await asking('13:00:00')).toBe(2);
+  });
+});
