@@ -17,7 +17,7 @@ import { PayRun } from '../pay-run/pay-run.entity';
 const SEEN_FOR_DAYS = 20;
 
 /** A list is read no further than this for what only a restore may ask, once. */
-const MOST_RECORDS = 5_000;
+const MOST_RECORDS = 500;
 
 /**
  * Learns, while a run is built and nothing of it submitted, whether the bank's general list shows what is not submitted: after
