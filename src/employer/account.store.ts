@@ -114,7 +114,8 @@ export async function keepBankStatus(
   status: string,
 ): Promise<boolean> {
   const changed = await tx.query(
-    `UPDATE employer_account SET bank_status = $3 WHERE employer_id = $1 AND id = $2 AND bank_status <> $3
+    `UPDATE employer_account SET bank_status = $3, bank_status_at = clock_timestamp()
+     WHERE employer_id = $1 AND id = $2 AND bank_status <> $3
      RETURNING id`,
     [tx.employerId, accountId, status],
   );

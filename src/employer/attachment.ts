@@ -71,6 +71,7 @@ export class Attachment {
       employerId,
       id: newId(now.getTime()),
       debtorName: wanted.debtorName,
+      bankStatusAt: null,
       reads: [],
       pageBase: null,
       probedAt: null,

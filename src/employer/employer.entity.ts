@@ -46,6 +46,8 @@ export class EmployerAccount {
   @Column('text', { nullable: true }) bic!: string | null;
   @Column('text') currency!: 'EUR';
   @Column('text') bankStatus!: string;
+  /** When another status was kept last, by the clock of the database; null where that is not known. */
+  @Column('timestamptz', { nullable: true }) bankStatusAt!: Date | null;
   /** The reads the bank was found to allow. */
   @Column('text', { array: true }) reads!: BankRead[];
   /** Whether the bank counts its pages from 0 or from 1; null until it was learnt. */

@@ -7,6 +7,7 @@ import { PaymentStatus } from '../domain/payment';
 import { ReplaceablePayment } from '../domain/replacement';
 import type { AttentionKind } from './attention-words';
 import type { PlannedInstruction } from './instruction.entity';
+import { STATUS_AS_FOLLOWED } from './instruction.store';
 
 /** A payment of a run with what decides whether it may be replaced. */
 export interface Candidate extends ReplaceablePayment {
@@ -158,7 +159,7 @@ async function candidates(
              WHERE i.employer_id = $1 AND i.id = a.instruction_id AND i.status = 'RELEASED')))
      SELECT p.id, p.employee_id AS "employeeId", p.release_sequence AS "releaseSequence", p.status,
        p.returned_at IS NOT NULL AS returned,
-       coalesce(b.shown_status, b.bank_status) AS "bankStatus", ${DECIDED_STATUS} AS "decidedStatus",
+       coalesce(b.shown_status, ${STATUS_AS_FOLLOWED}) AS "bankStatus", ${DECIDED_STATUS} AS "decidedStatus",
        ${CONTRADICTED} AS contradicted,
        p.id IN (SELECT subject_id FROM asked WHERE NOT of_all)
          OR p.pay_run_id IN (SELECT subject_id FROM asked WHERE of_all)
@@ -269,7 +270,7 @@ async function endedInstructions(
          AND i.bank_instruction_id IS NOT NULL)
      SELECT i.id AS instruction_id, i.status AS instruction_status, i.bank_instruction_id, i.account_id,
        i.created_at, p.id AS payment_id, p.row_no, p.status, p.returned_at IS NOT NULL AS returned, ${DECIDED_STATUS} AS decided_status,
-       b.bank_status,
+       ${STATUS_AS_FOLLOWED} AS bank_status,
        b.bank_payment_id, b.bank_transaction_id,
        EXISTS (SELECT FROM unseen_decision w
          WHERE w.employer_id = $1 AND w.instruction_id = b.instruction_id AND w.row_no = b.row_no) AS by_word

@@ -15,6 +15,7 @@ type Settings = Pick<Config, 'BANK_AMOUNT_UNIT'>;
 
 /** Why a run waits for its account, and what to ask the bank about it; nothing where it can say nothing of it. */
 interface Reason {
+  code?: NotReady['code'];
   detail: string;
   askBank?: string;
 }
@@ -24,24 +25,22 @@ const IS_IT_OPEN = ATTENTION_WORDS.ACCOUNT_UNUSABLE.askBank;
 const NOT_SHOWN: Reason = { detail: 'the bank does not show it', askBank: IS_IT_OPEN };
 
 function reasonOf({ code, detail }: NotReady): Reason {
-  return { detail, askBank: code === 'ACCOUNT_NOT_OPENED' ? IS_IT_OPEN : ASK_BANK[code] };
+  return { code, detail, askBank: code === 'ACCOUNT_NOT_OPENED' ? IS_IT_OPEN : ASK_BANK[code] };
 }
 
 /**
  * Tells people why a run waits for an account that is not ready; of one that is, or a run that does not go on, nothing.
  * @param run as it is locked in this transaction: what people give up meanwhile waits for nothing
  * @param account with its status as the bank gave it last
- * @param until as `raiseNaming`
  */
 export async function raiseNotReady(
   tx: EmployerTransaction,
   run: PayRun,
   account: EmployerAccount,
   config: Settings,
-  until?: 'decided' | 'over',
 ): Promise<void> {
   const reasons = notReady(account, config).map(reasonOf);
-  if (reasons.length > 0) await raiseWaiting(tx, run, reasons, until);
+  if (reasons.length > 0) await raiseWaiting(tx, run, reasons);
 }
 
 /** As `raiseNotReady`, where the bank does not show the account. */
@@ -69,6 +68,20 @@ async function heldOf(tx: EmployerTransaction, run: PayRun) {
   };
 }
 
+/** The moment before which what was decided of such reasons says nothing of them; undefined where any decision holds. */
+async function reasonsSince(
+  tx: EmployerTransaction,
+  run: PayRun,
+  account: EmployerAccount,
+  reasons: readonly Reason[],
+): Promise<Date | undefined> {
+  const isNotOpened = reasons.some(({ code }) => code === 'ACCOUNT_NOT_OPENED');
+  const blockedAt = isNotOpened ? account.bankStatusAt : null;
+  const rightAt = await rightUntil(tx, run, account, reasons);
+  const moments = [blockedAt, rightAt].flatMap((moment) => moment?.getTime() ?? []);
+  return moments.length === 0 ? undefined : new Date(Math.max(...moments));
+}
+
 /**
  * When the setting was right last, as far as the run shows: nothing of it is written, or moves on, under another one.
  * Undefined where it does not wait for that.
@@ -77,9 +90,9 @@ async function rightUntil(
   tx: EmployerTransaction,
   { id }: PayRun,
   { unitConfirmedAt }: EmployerAccount,
-  details: readonly string[],
+  reasons: readonly Reason[],
 ): Promise<Date | undefined> {
-  if (!details.includes(OTHER_UNIT)) return undefined;
+  if (!reasons.some(({ detail }) => detail === OTHER_UNIT)) return undefined;
   const [row] = await tx.query<{ at: Date | null }>(
     `SELECT greatest($3::timestamptz,
        (SELECT max(at) FROM state_change WHERE employer_id = $1 AND pay_run_id = $2 AND subject = 'instruction'
@@ -93,14 +106,10 @@ async function rightUntil(
 
 /**
  * Tells people once that a run waits for its account, and anew for another reason. What is decided of one run, or under
- * one approval, says nothing of the next; nor what is decided before its first submit of what is left after it.
+ * one approval, says nothing of the next; nor what is decided before its first submit of what is left after it, nor of an
+ * account that was blocked then of one that is blocked again.
  */
-async function raiseWaiting(
-  tx: EmployerTransaction,
-  run: PayRun,
-  reasons: readonly Reason[],
-  until?: 'decided' | 'over',
-): Promise<void> {
+async function raiseWaiting(tx: EmployerTransaction, run: PayRun, reasons: readonly Reason[]): Promise<void> {
   if (!PAY_RUN_GOING_ON.includes(run.status)) return;
   const version = await approvedVersion(tx, run, showId('run', run.id));
   const account = await readById(tx, EmployerAccount, run.accountId);
@@ -115,14 +124,14 @@ async function raiseWaiting(
     happened: `${version}${waits} for its account ${showId('acc', account.id)}, which is not ready: ${details.join('; ')}.`,
     askBank: asks.length === 0 ? NOTHING_TO_ASK : [...new Set(asks)].join(' '),
     ...held,
-    since: await rightUntil(tx, run, account, details),
+    since: await reasonsSince(tx, run, account, reasons),
   } as const;
   const open = (await openAbout(tx, alarm))?.happened;
   // A reason that ended is told no more, nor is the bank asked about it.
   if (open !== undefined && open !== alarm.happened)
     await clear(tx, [alarm.kind], run.id, 'it waits for something else now: told anew');
   const phase = run.status === 'SUBMITTING' ? [MID_RUN] : [];
-  await raiseNaming(tx, alarm, [version, ...phase, ...details], until);
+  await raiseNaming(tx, alarm, [version, ...phase, ...details]);
 }
 
 const NOT_FOLLOWED = ' is not followed at present: ';

@@ -67,12 +67,12 @@ export class AccountWatch {
     } catch (error) {
       return this.afterFailure(error);
     }
-    const { changed, wakeIn } = await this.database.inEmployer(employerId, async (tx) => {
+    const wakeIn = await this.database.inEmployer(employerId, async (tx) => {
       await fence(tx, claim);
-      const changed = await this.record(tx, account, status);
-      return { changed, wakeIn: await this.nextReadMs(tx, account, status) };
+      await this.record(tx, account, status);
+      return this.nextReadMs(tx, account, status);
     });
-    if (status !== 'OPENED') await this.alarm(claim, { ...account, bankStatus: status }, changed);
+    if (status !== 'OPENED') await this.alarm(claim, { ...account, bankStatus: status });
     return wakeIn;
   }
 
@@ -85,26 +85,23 @@ export class AccountWatch {
     return refused ? ACCOUNT_READ_MS : Math.min(AFTER_FAILURE_MS, ACCOUNT_READ_MS);
   }
 
-  /** @returns whether the status is another than was kept */
-  private async record(tx: EmployerTransaction, account: EmployerAccount, status: string): Promise<boolean> {
+  private async record(tx: EmployerTransaction, account: EmployerAccount, status: string): Promise<void> {
     const changed = await keepBankStatus(tx, account.id, status);
     if (status === 'OPENED') await this.allow(tx, account, changed);
     const detail = { from: account.bankStatus, to: status };
     if (changed)
       await append(tx, { action: 'account.status-changed', subject: showId('acc', account.id), detail });
-    return changed;
   }
 
   /**
-   * A status that is `changed` is asked about, whatever was decided of it before; one that lasts unless it is decided. After
-   * the status is kept, which stops every submit and so waits for no run; of what people give up meanwhile nothing is asked.
+   * After the status is kept, which stops every submit and so waits for no run; of what people give up meanwhile nothing is
+   * asked.
    */
-  private async alarm(claim: Claim, account: EmployerAccount, changed: boolean): Promise<void> {
+  private async alarm(claim: Claim, account: EmployerAccount): Promise<void> {
     await this.database.inEmployer(claim.employerId, async (tx) => {
       const held = await lockRunsHeldBy(tx, account.id);
       await fence(tx, claim);
-      for (const run of held)
-        await raiseNotReady(tx, run, account, this.config, changed ? 'over' : 'decided');
+      for (const run of held) await raiseNotReady(tx, run, account, this.config);
     });
   }
 

@@ -9,7 +9,7 @@ import { BankReads } from '../employer/bank-reads';
 import { DECIDED, withoutFees } from '../employer/instruction-at-bank';
 import { AttentionActionRow } from '../pay-run/attention.entity';
 import { Instruction } from '../pay-run/instruction.entity';
-import { lockInstruction } from '../pay-run/instruction.store';
+import { lockInstruction, STATUS_AS_FOLLOWED } from '../pay-run/instruction.store';
 import { namesOf } from '../pay-run/message-id';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { knownPayments } from './known-payments';
@@ -41,7 +41,7 @@ export class EndedInstruction {
   async bury(tx: EmployerTransaction, work: Work, action: AttentionActionRow): Promise<void> {
     const instruction = await lockInstruction(tx, work.instruction.id);
     const open = await tx.query<{ bank_status: string | null }>(
-      `SELECT DISTINCT b.bank_status FROM payment p
+      `SELECT DISTINCT ${STATUS_AS_FOLLOWED} AS bank_status FROM payment p
        JOIN bank_payment b ON b.employer_id = p.employer_id AND b.payment_id = p.id AND b.instruction_id = $2
        WHERE p.employer_id = $1 AND p.pay_run_id = $3 AND p.status = 'SUBMITTED'`,
       [tx.employerId, instruction.id, instruction.payRunId],

@@ -6,6 +6,7 @@ import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
 import { PATHS } from '../../src/bank/types';
 import { encodeCursor } from '../../src/http/cursor';
 import { readId } from '../../src/http/prefixed-id';
+import { AccountWatch } from '../../src/settlement/account-watch';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
@@ -23,7 +24,10 @@ const SETTLE_MS = 600;
 const TAKEN_UP_MS = 3_000;
 
 let payroll: Payroll;
-afterEach(() => payroll.close());
+afterEach(() => {
+  jest.restoreAllMocks();
+  return payroll.close();
+});
 
 const start = async (options: PayrollOptions = {}) => {
   payroll = await Payroll.start({ hooked: true, clock: new MovedClock(), rowsPerInstruction: 2, ...options });
@@ -239,6 +243,24 @@ describe('an account that is blocked, and several runs on it', () => {
     expect((await payroll.as('operator').get(path)).data.resolution).toBe('its approvals were taken back');
     expect(await kinds()).toEqual([]);
     expect((await payroll.run(id)).openAttentions).toBe(0);
+  });
+
+  it('asks once more of one that is blocked again, though the service is cut short once it has kept that', async () => {
+    const { id, path } = await blocked();
+    const acknowledged = await payroll.decide(path, { action: 'ACKNOWLEDGE', reason: 'the bank was asked' });
+    expect(acknowledged.status).toBe(200);
+    await payroll.wakeAll();
+    await payroll.letRest('ACCOUNT');
+    expect(await kinds()).toEqual([]);
+    await sandbox(`accounts/${ACCOUNT}/unblock`);
+    await statusBecomes('OPENED');
+    const alarm = jest.spyOn(AccountWatch.prototype as unknown as { alarm: () => Promise<void> }, 'alarm');
+    alarm.mockRejectedValueOnce(new Error('cut short'));
+    await sandbox(`accounts/${ACCOUNT}/block`);
+    await statusBecomes('SUSPENDED');
+    becomeDue();
+    expect(await askedOf(id)).not.toBe(path);
+    expect(alarm.mock.calls.length).toBeGreaterThan(0);
   });
 
   it('stops all at once while people work on a run, and asks nothing of one whose approvals they take back', async () => {
