@@ -89,9 +89,16 @@ export async function openDoubts(
   return (payRunId) => byRun.get(payRunId) ?? [];
 }
 
+/** In SQL, whether the month in $2 is that in which something was found, or the one before or after. */
+const isNear = (
+  found: string,
+) => `$2 IN (to_char(${found} - interval '1 month', 'YYYY-MM'), to_char(${found}, 'YYYY-MM'),
+  to_char(${found} + interval '1 month', 'YYYY-MM'))`;
+
 /**
- * The doubts of a month that are of none of its runs: a restore that nobody has answered for, and a submit of a run that
- * it made the record forget, which may be of the month it was found in, or of the one before or after.
+ * The doubts of a month that are of none of its runs: a restore that nobody has answered for, and what may be of it, as found
+ * in that month, or the one before or after: a submit of a run that the restore made the record forget, or what the bank shows
+ * and nobody can tell whose it is.
  */
 export async function doubtsOfPeriod(
   tx: EmployerTransaction,
@@ -101,9 +108,9 @@ export async function doubtsOfPeriod(
     `SELECT 'RESTORED' AS kind WHERE ${RESTORED_IS_OPEN}
      UNION ALL
      SELECT 'UNRECORDED_SUBMIT' WHERE EXISTS (SELECT FROM forgotten_instruction
-       WHERE employer_id = $1 AND pay_run_id IS NULL
-         AND $2 IN (to_char(found_at - interval '1 month', 'YYYY-MM'), to_char(found_at, 'YYYY-MM'),
-           to_char(found_at + interval '1 month', 'YYYY-MM')))`,
+         WHERE employer_id = $1 AND pay_run_id IS NULL AND ${isNear('found_at')})
+       OR EXISTS (SELECT FROM restore_check
+         WHERE employer_id = $1 AND unidentified > 0 AND ${isNear('passed_at')})`,
     [tx.employerId, period],
   );
   return rows.map(({ kind }) => kind);

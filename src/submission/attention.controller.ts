@@ -93,7 +93,8 @@ export class AttentionController {
         .limit(query.limit + 1)
         .getMany();
       const page = pageOf(rows, query.limit, (last) => ({ id: last.id }));
-      return { ...page, items: page.items.map((one) => viewOf(one, me)) };
+      const restoredAt = await lastRestoredAt(tx);
+      return { ...page, items: page.items.map((one) => viewOf(one, me, restoredAt)) };
     });
   }
 
@@ -109,7 +110,8 @@ export class AttentionController {
     return this.database.inEmployer(employerId, async (tx) => {
       const attention = await tx.manager.findOneBy(Attention, { employerId, id });
       if (!attention) throw notFound('att');
-      return { ...viewOf(attention, me), decisions: await decisionsOf(tx, id) };
+      const restoredAt = await lastRestoredAt(tx);
+      return { ...viewOf(attention, me, restoredAt), decisions: await decisionsOf(tx, id) };
     });
   }
 
@@ -155,12 +157,21 @@ export class AttentionController {
   }
 }
 
+const BEFORE_RESTORE =
+  'But this was asked before the database was restored: what people and the bank did since the backup is not counted in it.';
+
+async function lastRestoredAt(tx: EmployerTransaction): Promise<Date | null> {
+  const [last] = await tx.query<{ at: Date | null }>('SELECT max(noticed_at) AS at FROM database_restore');
+  return last?.at ?? null;
+}
+
 /**
  * The bank's words and every sum are for those only who may see payments: beside the run's total, the sum of all its
  * payments but a few tells what those few earn.
  */
-function viewOf(attention: Attention, me: SignedIn): AttentionDocument {
+function viewOf(attention: Attention, me: SignedIn, restoredAt: Date | null): AttentionDocument {
   const mayThis = seesPayments(me);
+  const isRestored = restoredAt !== null && attention.openedAt < restoredAt;
   return {
     id: showId('att', attention.id),
     kind: attention.kind,
@@ -169,7 +180,7 @@ function viewOf(attention: Attention, me: SignedIn): AttentionDocument {
     paymentId: attention.paymentId && showId('pay', attention.paymentId),
     happened: attention.happened,
     bankWords: mayThis ? attention.bankWords : null,
-    certain: attention.certain,
+    certain: isRestored ? `${attention.certain} ${BEFORE_RESTORE}` : attention.certain,
     askBank: attention.askBank,
     actions: [...actionsFor(attention)],
     payments: attention.payments,

@@ -372,9 +372,10 @@ async function pass(
   const mayLackRuns =
     !isWhole(sweep) || findings.some(({ payRunId, isUnclear }) => payRunId === null && isUnclear);
   await tx.query(
-    `UPDATE restore_check SET passed_at = clock_timestamp(), needs_evidence = $3, may_lack_runs = $4, waits_for = NULL
+    `UPDATE restore_check SET passed_at = clock_timestamp(), needs_evidence = $3, may_lack_runs = $4,
+       unidentified = $5, waits_for = NULL
      WHERE employer_id = $1 AND restore_id = $2`,
-    [tx.employerId, restore.id, !isWhole(sweep) || unread, mayLackRuns],
+    [tx.employerId, restore.id, !isWhole(sweep) || unread, mayLackRuns, sweep.unidentified.length],
   );
   await clear(tx, ['RESTORED'], restore.id, 'the bank was read; what it shows is in the next question');
   await raise(tx, {

@@ -158,7 +158,7 @@ describe('a database restored to before a submit that the bank has queued and no
     const late = afterLateSubmit(DELAY_MS);
     await restoring.restore();
     const told = await restoring.answered();
-    expect(told).toContain('was not seen to show any that is not submitted yet');
+    expect(told).toContain('was not seen to show any of this service that is not submitted yet');
     expect(told).not.toContain('does not let its list of payments be read');
     expect(await restoring.resume()).toBe('EVIDENCE_REQUIRED');
     await restoring.withdraw();
@@ -260,6 +260,22 @@ describe('a database restored to before a submit that the bank has queued and no
       expect(await holdsOf(1)).not.toHaveProperty('RUN_MAY_BE_FORGOTTEN');
     },
   );
+});
+
+it('what was asked before a restore says that it does not count what was done since the backup', async () => {
+  await start();
+  const { path } = await payroll.parked(payRows(2));
+  const certain = async () => (await payroll.as('finance').get(path)).data.certain as string;
+  expect(await certain()).not.toContain('restored');
+  await restoring.backUp();
+  await restoring.restore();
+  await restoring.answered();
+  expect(await certain()).toContain('this was asked before the database was restored');
+  const listed = await payroll.attention();
+  expect(listed.map(({ kind, certain: words }) => [kind, words.includes('since the backup')])).toEqual([
+    ['SUBMIT_UNKNOWN', true],
+    ['RESTORED', false],
+  ]);
 });
 
 describe('a database restored, at a bank that has archived what was submitted since', () => {

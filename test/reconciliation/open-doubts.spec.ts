@@ -7,7 +7,7 @@ import {
   UNSENT_OR_NOT,
 } from '../../src/pay-run/attention-words';
 import { clear, raise } from '../../src/pay-run/attention.store';
-import { openDoubts } from '../../src/reconciliation/open-doubts';
+import { doubtsOfPeriod, openDoubts } from '../../src/reconciliation/open-doubts';
 import { idsOf } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
 import { execute } from '../support/database';
@@ -36,6 +36,28 @@ it('a submit that is not in the record is a doubt, whatever people decided of it
   expect(await doubts()).toEqual(['UNRECORDED_SUBMIT']);
   await forgotten('now()');
   expect(await doubts()).toEqual([]);
+});
+
+it('what the bank showed after a restore, and nobody can tell whose it is, is a doubt of the months about that', async () => {
+  const checked = (unidentified: number) =>
+    execute(
+      office.server.superuserUrl,
+      `DELETE FROM restore_check;
+       WITH restored AS (INSERT INTO database_restore (id, what) VALUES ('${newId()}', 'another database') RETURNING id)
+       INSERT INTO restore_check (employer_id, restore_id, passed_at, unidentified)
+       SELECT '${ours.employer}', id, '2026-03-10T12:00:00Z', ${unidentified} FROM restored`,
+    );
+  const doubts = async () => {
+    const found = [];
+    for (const period of ['2026-01', '2026-02', '2026-03', '2026-04', '2026-05'])
+      found.push(await office.database.inEmployer(ours.employer, (tx) => doubtsOfPeriod(tx, period)));
+    return found.map((kinds) => kinds.join());
+  };
+  await checked(0);
+  expect(await doubts()).toEqual(['', '', '', '', '']);
+  await checked(37);
+  const doubt = 'UNRECORDED_SUBMIT';
+  expect(await doubts()).toEqual(['', doubt, doubt, doubt, '']);
 });
 
 it('an answer that cannot be used is a doubt of what was submitted, until it is read well or people have decided', async () => {

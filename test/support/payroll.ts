@@ -324,7 +324,14 @@ export class Payroll {
   }
 
   async attention(): Promise<
-    { id: string; kind: string; payRunId: string | null; happened: string; askBank: string }[]
+    {
+      id: string;
+      kind: string;
+      payRunId: string | null;
+      happened: string;
+      certain: string;
+      askBank: string;
+    }[]
   > {
     return (await untilServed(() => this.as('operator').get(this.path('/attention')))).data.items;
   }
