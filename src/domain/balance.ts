@@ -1,4 +1,5 @@
 import { sumMinor } from './money';
+import type { CountAndSum } from './reconciliation';
 
 /** What the settled payments of an instruction took from its account, in minor units. */
 export interface PaidByInstruction {
@@ -31,6 +32,8 @@ export interface TakenAgain {
   amountMinor: bigint;
   /** What all that were found took of the loss, with their charges where these were taken too; the most it may be. */
   takenMinor: bigint;
+  /** What it is of all of these runs together, of all times, where each by itself may be only some of it; the most it may be. */
+  ofAll: CountAndSum;
 }
 
 /** An instruction executed more often than so besides is beyond what can be told from other traffic of the account. */
@@ -87,6 +90,22 @@ interface Takers {
   takenMinor: bigint;
 }
 
+function amountOf(some: readonly PaidByInstruction[]): bigint {
+  return sumMinor(some.map((one) => one.amountMinor));
+}
+
+function paymentsOf(some: readonly PaidByInstruction[]): number {
+  return some.reduce((sum, one) => sum + one.payments, 0);
+}
+
+/** What most of several choices took, so many times over. */
+function mostOfChoices(choices: readonly (readonly PaidByInstruction[])[], times: bigint): CountAndSum {
+  return {
+    count: Number(times) * choices.map(paymentsOf).reduce((most, count) => Math.max(most, count), 0),
+    amountMinor: times * mostOf(choices.map(amountOf)),
+  };
+}
+
 function mostOf(minors: readonly bigint[]): bigint {
   return minors.reduce((most, minor) => (minor > most ? minor : most), 0n);
 }
@@ -99,6 +118,7 @@ function ofEachRun(
 ): TakenAgain[] {
   const takenMinor = mostOf(takers.map((one) => one.takenMinor));
   const found = takers.map(({ some }) => some);
+  const ofAll = mostOfChoices(found, times);
   const runs = byRun(paid);
   const any = new Set(found.flat());
   const maybe = paid.filter((one) => any.has(one));
@@ -106,16 +126,16 @@ function ofEachRun(
   return [...byRun(maybe)].map(([payRunId, those]) => {
     const isTold = isSure && (those.length === 1 || those.length === runs.get(payRunId)?.length);
     const ofIt = found.map((some) => some.filter((one) => one.payRunId === payRunId));
-    const amountsMinor = ofIt.map((some) => sumMinor(some.map((one) => one.amountMinor)));
-    const payments = ofIt.map((some) => some.reduce((sum, one) => sum + one.payments, 0));
+    const { count: payments, amountMinor } = mostOfChoices(ofIt, times);
     return {
       payRunId,
       instructionId: isTold && those.length === 1 ? those[0]?.instructionId : undefined,
       someOf: isTold ? [] : maybe.map((one) => one.instructionId),
       times: Number(times),
-      payments: Number(times) * payments.reduce((most, count) => Math.max(most, count), 0),
-      amountMinor: times * mostOf(amountsMinor),
+      payments,
+      amountMinor,
       takenMinor,
+      ofAll,
     };
   });
 }
@@ -135,10 +155,10 @@ function takersOf(
   times: bigint,
   sums: readonly bigint[],
 ): Takers[] {
-  const amountOf = (one: PaidByInstruction) => one.amountMinor;
+  const paidOf = (one: PaidByInstruction) => one.amountMinor;
   const chargedOf = (one: PaidByInstruction) => one.amountMinor + one.chargesMinor;
   const isCharged = parts.some((part) => part.some((one) => one.chargesMinor > 0n));
-  return (isCharged ? [amountOf, chargedOf] : [amountOf]).flatMap((minorOf) => {
+  return (isCharged ? [paidOf, chargedOf] : [paidOf]).flatMap((minorOf) => {
     const took = parts.map((part) => ({ part, minor: times * sumMinor(part.map(minorOf)) }));
     return sums.flatMap((minor) =>
       choicesOf(took, size, minor).map((some) => ({

@@ -30,6 +30,14 @@ export interface AskedRows {
   rows: readonly number[];
 }
 
+/** What an account lost at once, of which several runs are asked: of each, it may be all, some or nothing. In minor units. */
+export interface AskedLoss {
+  /** The same in every question about it. */
+  id: string;
+  payments: number;
+  minor: string;
+}
+
 /** Something a person must decide: what happened, what is certain, what to ask the bank. */
 @Entity('attention')
 export class Attention {
@@ -62,6 +70,8 @@ export class Attention {
   @Column('integer', { nullable: true }) beyondPayments!: number | null;
   /** The same in minor units. */
   @Column('bigint', { transformer: bigintColumn, nullable: true }) beyondMinor!: bigint | null;
+  /** Of which loss of its account it is asked, where others are asked of it too; null where none is, or that was not kept yet. */
+  @Column('jsonb', { nullable: true }) loss!: AskedLoss | null;
   @Column('timestamptz') openedAt!: Date;
   @Column('timestamptz', { nullable: true }) resolvedAt!: Date | null;
   @Column('text', { nullable: true }) resolution!: string | null;

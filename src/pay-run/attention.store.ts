@@ -2,7 +2,7 @@ import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { words } from '../database/words';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
-import { AskedRecord, AskedRefusal, AskedRows, Attention } from './attention.entity';
+import { AskedLoss, AskedRecord, AskedRefusal, AskedRows, Attention } from './attention.entity';
 import {
   ATTENTION_WORDS,
   AttentionAction,
@@ -43,6 +43,8 @@ export interface Alarm {
   lackingMinor?: bigint;
   /** What the bank shows, or seems to have paid, beyond the approved payments; negative where it is less. */
   beyond?: Totals;
+  /** The loss of its account that others are asked of too. */
+  loss?: AskedLoss;
   /** Whether another amount is another question: `happened` cannot tell the two apart. */
   isAboutSum?: boolean;
   /** Whether more payments, or more money, than was told is another question: who decides must have read of all. */
@@ -119,6 +121,7 @@ export async function raise(tx: EmployerTransaction, alarm: Alarm): Promise<void
       askedRows: alarm.askedRows ?? null,
       beyondPayments: alarm.beyond?.count ?? null,
       beyondMinor: alarm.beyond?.totalMinor ?? null,
+      loss: alarm.loss ?? null,
       // What the same work found before was there before it was asked about.
       openedAt: () => 'clock_timestamp()',
     })

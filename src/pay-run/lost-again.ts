@@ -1,7 +1,9 @@
 import type { TakenAgain } from '../domain/balance';
 import { readById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
+import { newId } from '../database/new-id';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
+import type { AskedLoss } from './attention.entity';
 import { aboutInstruction, type Alarm } from './attention.store';
 import { Instruction } from './instruction.entity';
 import { stopUnlessDecided } from './stop';
@@ -12,8 +14,10 @@ const LOST_AGAIN = ' exactly as much again as ';
 /**
  * Stops everything, and tells a person, for what the account lost again, of one instruction or of more of a run: of that
  * run, whoever looked, beside what totals show, which may be asked about at the same time. Another sum is another question.
+ * Where several runs are asked at once, each question keeps that it is of the same loss.
  */
 export async function accountLostAgain(tx: EmployerTransaction, all: readonly TakenAgain[]): Promise<void> {
+  const loss = lossOf(all);
   for (const taken of all) {
     const { payRunId, instructionId, someOf, payments, amountMinor } = taken;
     const instruction =
@@ -27,6 +31,7 @@ export async function accountLostAgain(tx: EmployerTransaction, all: readonly Ta
       payments,
       amountMinor,
       beyond: { count: payments, totalMinor: amountMinor },
+      loss,
       isAboutSum: true,
       ...(isOfOne
         ? ofOne(taken)
@@ -36,6 +41,14 @@ export async function accountLostAgain(tx: EmployerTransaction, all: readonly Ta
     } as const;
     await stopUnlessDecided(tx, alarm, [LOST_AGAIN]);
   }
+}
+
+/** Undefined where it is of one run, which alone is asked. */
+function lossOf(all: readonly TakenAgain[]): AskedLoss | undefined {
+  const [first, ...others] = all;
+  if (first === undefined || others.length === 0) return undefined;
+  const { count, amountMinor } = first.ofAll;
+  return { id: newId(), payments: count, minor: String(amountMinor) };
 }
 
 /** What the bank calls instructions. */

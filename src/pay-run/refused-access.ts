@@ -15,6 +15,9 @@ import { PayRun } from './pay-run.entity';
 import { isAccessLetGoOn, stopEmployer } from './stop';
 import { unsentOf } from './unsent';
 
+/** How it is told that the bank did not say what became of submitted payments, since it refuses our access. */
+export const REFUSED_TO_SHOW = 'The bank refused to show what became of submitted payments';
+
 const HIDDEN = 'The bank refuses to show what became of submitted payments of';
 
 /**

@@ -134,7 +134,8 @@ async function raiseWaiting(tx: EmployerTransaction, run: PayRun, reasons: reado
   await raiseNaming(tx, alarm, [version, ...phase, ...details]);
 }
 
-const NOT_FOLLOWED = ' is not followed at present: ';
+/** In words, of an account of which nothing is read that was submitted. */
+export const NOT_FOLLOWED = ' is not followed at present: ';
 
 /**
  * Tells people once, of an account, that nothing that was submitted from it is read: amounts would be read in another unit.

@@ -2,7 +2,7 @@ import { EmployerTransaction } from '../database/database';
 import { INSTRUCTION_FOLLOWED } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
 import { CountAndSum } from '../domain/reconciliation';
-import type { AskedRecord } from '../pay-run/attention.entity';
+import type { AskedLoss, AskedRecord } from '../pay-run/attention.entity';
 import type { AttentionKind } from '../pay-run/attention-words';
 import { Asked, broughtBack, microseconds, Returned, returnedOf } from '../pay-run/came-back';
 import { TELLS_OF_MOVE } from '../pay-run/moved-instruction';
@@ -29,7 +29,7 @@ export const MEANING_BESIDE: Readonly<Record<BesideTheRows, string>> = {
     'Fees and refunds that the bank lists among the payments: they are in no line, unless what is refunded is in `returned` too, or a fee in `charges`.',
   FOREIGN_RECORD: 'Payments that we never sent, in our instructions: they are in no line.',
   TOTAL_MISMATCH_AFTER_SUBMIT:
-    'What the bank shows of an instruction beyond its approved payments, by its totals, or what the account lost besides them, whatever it was; less what is listed here as FOREIGN_RECORD of it; negative where it is less. It is in no line.',
+    'What the bank shows of an instruction beyond its approved payments, by its totals, or what the account lost besides them, whatever it was; less what is listed here as FOREIGN_RECORD of it; negative where it is less. It is in no line. What an account lost once, and may be of any of several runs, a month tells once, of one of them; so does each month where these are of different ones.',
   INVARIANT_BREACH:
     'What was approved of an instruction that moved though we gave it up, or people declared it not executed: the bank may have executed all of it, some or nothing. It is in no line but `void`, and not listed here where TOTAL_MISMATCH_AFTER_SUBMIT tells of as much that its account lost.',
   UNRECORDED_SUBMIT:
@@ -80,6 +80,7 @@ interface Row {
   approved_payments: number;
   approved_minor: string;
   records: AskedRecord[] | null;
+  loss: AskedLoss | null;
 }
 
 /** A decision, with what of it counts. */
@@ -114,7 +115,7 @@ function decisionsOf(tx: EmployerTransaction, payRunIds: readonly string[]): Pro
        d.proposed_by, one.name AS proposed_by_name, d.confirmed_by, other.name AS confirmed_by_name, d.confirmed_at,
        coalesce(executed.payments, a.beyond_payments, a.payments) AS payments,
        coalesce(executed.minor, a.beyond_minor, a.amount_minor) AS amount_minor,
-       a.records, coalesce(approved.payments, 0) AS approved_payments, coalesce(approved.minor, 0) AS approved_minor
+       a.records, a.loss, coalesce(approved.payments, 0) AS approved_payments, coalesce(approved.minor, 0) AS approved_minor
      FROM attention a
      JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
      JOIN pay_run r ON r.employer_id = a.employer_id AND r.id = a.pay_run_id
@@ -190,6 +191,7 @@ function shown(row: Row, count: number, amountMinor: bigint): Counting {
     payRunId: row.pay_run_id,
     bankAccountId: row.bank_account_id,
     instructionId: row.instruction_id,
+    loss: row.loss && { id: row.loss.id, count: row.loss.payments, amountMinor: BigInt(row.loss.minor) },
     approved: { count: row.approved_payments, amountMinor: BigInt(row.approved_minor) },
     count,
     amountMinor,

@@ -1,8 +1,11 @@
 import { EmployerTransaction } from '../database/database';
 import { BANK_STATUSES, isPastSubmit } from '../domain/bank-status';
-import { INSTRUCTION_UNSENT } from '../domain/instruction';
+import { INSTRUCTION_FOLLOWED, INSTRUCTION_GIVEN_UP, INSTRUCTION_UNSENT } from '../domain/instruction';
 import { AttentionKind, SUBMITTED_OR_NOT, UNSENT_OR_NOT } from '../pay-run/attention-words';
+import { ENDED, IS_WATCHED } from '../pay-run/ended-reads';
+import { REFUSED_TO_SHOW } from '../pay-run/refused-access';
 import { RESTORED_UNCLEAR } from '../pay-run/stop';
+import { NOT_FOLLOWED } from '../pay-run/waits-for-account';
 
 /** What says that the bank may have done more, or something else, than any sum over our rows can show. */
 const DOUBTS: readonly AttentionKind[] = [
@@ -33,7 +36,9 @@ const RESTORED_IS_OPEN = `EXISTS (SELECT FROM attention
  * submit; while an instruction is built it is told of the instruction. That rows are not seen is a doubt where it is told of
  * the run: of what had ended; or where nobody knows whether somebody else submitted them. What a status means is a doubt
  * where it is asked of what had ended: what is open no sum counts yet; an answer that cannot be used, where it is one of
- * what was submitted.
+ * what was submitted or given up. That our access is refused is one for a run of which what had ended is not read for it,
+ * once that has lasted as long as `ROW_UNSEEN` takes; that its account was checked under another unit, while anything of
+ * it would be read.
  *
  * Four doubts outlast what people decide: that the bank shows of a payment what contradicts its end, or people's word, of
  * which sums count what stood first; that something moved which was given up, or which we have not submitted; that
@@ -49,7 +54,11 @@ export async function openDoubts(
     `WITH otherwise AS MATERIALIZED (
        SELECT (SELECT i.pay_run_id FROM instruction i WHERE i.employer_id = $1 AND i.id = b.instruction_id) AS pay_run_id,
          (SELECT p.status FROM payment p WHERE p.employer_id = $1 AND p.id = b.payment_id) AS status
-       FROM bank_payment b WHERE b.employer_id = $1 AND b.shown_otherwise IS NOT NULL)
+       FROM bank_payment b WHERE b.employer_id = $1 AND b.shown_otherwise IS NOT NULL),
+     unread AS MATERIALIZED (
+       SELECT kind, subject_id, happened, refusals FROM attention
+       WHERE employer_id = $1 AND resolved_at IS NULL
+         AND (kind = 'CREDENTIALS' OR kind = 'ACCOUNT_UNUSABLE' AND strpos(happened, $10) > 0))
      SELECT pay_run_id, array_agg(DISTINCT kind ORDER BY kind) AS kinds FROM (
        SELECT pay_run_id, kind FROM attention
        WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND kind = 'CONTRADICTION'
@@ -61,7 +70,17 @@ export async function openDoubts(
            OR kind = 'ROW_UNSEEN' AND (subject_id = pay_run_id
              OR EXISTS (SELECT FROM unnest($5::text[]) AS asked WHERE starts_with(happened, asked)))
            OR kind = 'CONTRACT_DRIFT' AND EXISTS (SELECT FROM instruction i
-             WHERE i.employer_id = $1 AND i.id = instruction_id AND i.submitted_at IS NOT NULL))
+             WHERE i.employer_id = $1 AND i.id = instruction_id
+               AND (i.submitted_at IS NOT NULL OR i.status = ANY ($8))))
+       UNION ALL
+       SELECT i.pay_run_id, u.kind FROM unread u
+       JOIN pay_run r ON r.employer_id = $1 AND r.id = ANY ($2)
+       JOIN instruction i ON i.employer_id = $1 AND i.pay_run_id = r.id AND i.status = ANY ($8 || $9)
+       JOIN lease l ON l.subject_id = i.id AND l.kind = 'FOLLOW' AND ${IS_WATCHED}
+       WHERE CASE u.kind WHEN 'ACCOUNT_UNUSABLE' THEN u.subject_id = r.account_id
+         ELSE l.missing = $12 AND l.missing_since <= clock_timestamp() - interval '1 day'
+           AND (strpos(u.happened, $11) > 0
+             OR u.refusals @> jsonb_build_array(jsonb_build_object('runId', r.id))) END
        UNION ALL
        SELECT unnest($2), 'RESTORED' WHERE ${RESTORED_IS_OPEN}
        UNION ALL
@@ -83,6 +102,7 @@ export async function openDoubts(
     [
       ...[tx.employerId, payRunIds, DOUBTS, RESTORED_UNCLEAR],
       ...[SUBMIT_UNCLEAR, INSTRUCTION_UNSENT, PAST_SUBMIT],
+      ...[INSTRUCTION_GIVEN_UP, INSTRUCTION_FOLLOWED, NOT_FOLLOWED, REFUSED_TO_SHOW, ENDED],
     ],
   );
   const byRun = new Map(rows.map(({ pay_run_id, kinds }) => [pay_run_id, kinds]));

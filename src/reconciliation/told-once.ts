@@ -15,19 +15,30 @@ export interface Shown extends CountAndSum {
   instructionId: string | null;
   /** What was approved of the instruction, or of all of the run. */
   approved: CountAndSum;
+  /** Of a balance: the loss that those of other runs tell of too; null where none does, or that is not known. */
+  loss: SharedLoss | null;
+}
+
+/** What an account lost at once, of which each of several runs tells what it may be of it. */
+interface SharedLoss extends CountAndSum {
+  id: string;
 }
 
 /**
  * Tells each loss once, and never less than the account lost. What an account lost again is told by its balance, which
  * counts no payment that moved nothing; totals that show the same tell only what they have besides. What is listed by
  * itself is taken off that, and the rest of it off the balance: an account that lost to the cent what was executed again
- * has not lost both. Nor has one that lost to the cent what moved, which may be told of the run that pays it again.
+ * has not lost both. Nor has one that lost to the cent what moved, which may be told of the run that pays it again. What it
+ * lost at once, and may be of any of several runs, is told of these together.
  */
 export function toldOnce<T extends Shown>(all: readonly T[]): T[] {
-  const moved = movedInBalances(all);
+  const losses = lossesOf(all);
+  const moved = movedInBalances(losses, all);
+  const shares = new Map(losses.flatMap((loss) => [...sharesOf(loss, all)]));
   return all.flatMap((one) => {
     if (moved.has(one)) return [];
-    if (one.by === 'balance') return [{ ...one, ...less(one, listedIn(one, all)) }];
+    const share = shares.get(one);
+    if (one.by === 'balance') return share === undefined ? [] : [{ ...one, ...share }];
     if (one.by !== 'totals') return [one];
     const besides = besidesBalance(one, all);
     if (besides.count === 0 && besides.amountMinor === 0n) return [];
@@ -35,22 +46,73 @@ export function toldOnce<T extends Shown>(all: readonly T[]): T[] {
   });
 }
 
+/** What an account lost, and the balances that tell of it, each of a run of its own. */
+interface Loss {
+  balances: readonly Shown[];
+  /** What it is of these runs. */
+  total: CountAndSum;
+}
+
+function lossesOf(all: readonly Shown[]): Loss[] {
+  const byLoss = new Map<Shown | string, Shown[]>();
+  for (const one of all.filter(({ by }) => by === 'balance')) {
+    const key = one.loss?.id ?? one;
+    byLoss.set(key, [...(byLoss.get(key) ?? []), one]);
+  }
+  return [...byLoss.values()].map((balances) => ({ balances, total: lostOf(balances, all) }));
+}
+
+/** All that balances of one loss tell, but no more than it was, unless totals show more of it. */
+function lostOf(balances: readonly Shown[], all: readonly Shown[]): CountAndSum {
+  const told = add(balances);
+  const loss = balances[0]?.loss ?? told;
+  return mostOf(leastOf(told, loss), add(balances.filter((one) => isInTotals(one, all))));
+}
+
+/** What each balance tells of a loss: first of what totals show too, then what goes into it whole, the most first. */
+function sharesOf({ balances, total }: Loss, all: readonly Shown[]): ReadonlyMap<Shown, CountAndSum> {
+  const own = balances.map((one) => ({
+    one,
+    isSure: isInTotals(one, all),
+    rest: less(one, listedIn(one, all)),
+  }));
+  const inOrder = own.toSorted(
+    (a, b) => Number(b.isSure) - Number(a.isSure) || Number(b.rest.amountMinor - a.rest.amountMinor),
+  );
+  const shares = new Map<Shown, CountAndSum>();
+  let left = less(total, add(own.map(({ one, rest }) => less(one, rest))));
+  for (const isWhole of [true, false]) {
+    for (const { one, rest } of inOrder) {
+      if (shares.has(one) || (isWhole && rest.amountMinor > left.amountMinor)) continue;
+      if (left.amountMinor === 0n && shares.size > 0) break;
+      const share = leastOf(rest, left);
+      shares.set(one, share);
+      left = less(left, share);
+    }
+  }
+  return shares;
+}
+
+/** Whether totals show the execution again that the balance tells of. */
+function isInTotals(balance: Shown, all: readonly Shown[]): boolean {
+  return all.some((one) => one.by === 'totals' && standsFor(balance, one) && isShownToo(one, balance, all));
+}
+
 /**
  * What moved that balances show too: each by itself where it is all that was lost, or that divided by how often it was, or
  * all of an account together. What merely divides a loss may have nothing to do with it.
  */
-function movedInBalances(all: readonly Shown[]): ReadonlySet<Shown> {
+function movedInBalances(losses: readonly Loss[], all: readonly Shown[]): ReadonlySet<Shown> {
   const told = new Set<Shown>();
-  for (const balance of all.filter(({ by }) => by === 'balance')) {
-    const { bankAccountId, amountMinor } = balance;
-    const moved = all.filter(
-      (one) => one.by === 'move' && one.bankAccountId === bankAccountId && !told.has(one),
-    );
-    const times = [1n, timesAtLeast(balance)];
-    const isAll = sumMinor(moved.map((one) => one.amountMinor)) === amountMinor;
-    let leftMinor = amountMinor;
+  for (const { balances, total } of losses) {
+    const accountId = balances[0]?.bankAccountId;
+    const moved = all.filter((one) => one.by === 'move' && one.bankAccountId === accountId && !told.has(one));
+    const lost = [total, ...balances].map(({ amountMinor }) => amountMinor);
+    const isAll = lost.includes(sumMinor(moved.map((one) => one.amountMinor)));
+    let leftMinor = total.amountMinor;
     for (const one of moved) {
-      const isItsShare = times.some((n) => one.amountMinor * n === amountMinor);
+      const isItsShare =
+        lost.includes(one.amountMinor) || balances.some((balance) => isShareOf(balance, one));
       const isShown = isItsShare && leftMinor >= one.amountMinor;
       if (!isAll && !isShown) continue;
       told.add(one);
@@ -58,6 +120,10 @@ function movedInBalances(all: readonly Shown[]): ReadonlySet<Shown> {
     }
   }
   return told;
+}
+
+function isShareOf(balance: Shown, { amountMinor }: CountAndSum): boolean {
+  return amountMinor * timesAtLeast(balance) === balance.amountMinor;
 }
 
 /** Of totals, what the balance does not show too: all where it shows something else. */
@@ -129,5 +195,21 @@ function less(some: CountAndSum, others: CountAndSum): CountAndSum {
   return {
     count: some.count < 0 ? count : Math.max(count, 0),
     amountMinor: some.amountMinor >= 0n && amountMinor < 0n ? 0n : amountMinor,
+  };
+}
+
+/** The less of each. */
+function leastOf(some: CountAndSum, others: CountAndSum): CountAndSum {
+  return {
+    count: Math.min(some.count, others.count),
+    amountMinor: some.amountMinor < others.amountMinor ? some.amountMinor : others.amountMinor,
+  };
+}
+
+/** The more of each. */
+function mostOf(some: CountAndSum, others: CountAndSum): CountAndSum {
+  return {
+    count: Math.max(some.count, others.count),
+    amountMinor: some.amountMinor > others.amountMinor ? some.amountMinor : others.amountMinor,
   };
 }

@@ -5,15 +5,13 @@ import type { EmployerAccount } from '../employer/employer.entity';
 import type { AskedRefusal } from '../pay-run/attention.entity';
 import { openAbout, raise, raiseAnew } from '../pay-run/attention.store';
 import { NOTHING_TO_ASK } from '../pay-run/attention-words';
+import { ENDED, IS_WATCHED } from '../pay-run/ended-reads';
 import type { Instruction } from '../pay-run/instruction.entity';
 import type { PayRun } from '../pay-run/pay-run.entity';
 import { accessRefused } from '../pay-run/refused-access';
 import { isAccessLetGoOn } from '../pay-run/stop';
 import { named } from '../pay-run/stop-successors';
 import type { Followed } from './followed';
-
-/** What a lease lacks whose ended instruction could not be read. */
-export const ENDED = 'ENDED';
 
 const HIDDEN = 'The bank refuses to show instructions of this run that have ended';
 
@@ -27,9 +25,6 @@ const UNRECORDED =
   'What the bank shows of instructions of this run that have ended could not be recorded for a day';
 
 const OUR_DEFECT = 'that is a defect of this service, of which its log tells';
-
-/** Whether the lease `l` is of what will be read again, or is now: one whose watch is over keeps what it lacked. */
-const IS_WATCHED = `(l.wake_at < 'infinity' OR l.leased_until IS NOT NULL)`;
 
 /** Why an ended instruction is not read, and how that begins: what begins so is told once for its run. */
 interface Obstacle {

@@ -21,16 +21,17 @@ import { DAY_MS } from '../domain/durations';
 import { INSTRUCTION_GIVEN_UP, InstructionStatus } from '../domain/instruction';
 import { clear } from '../pay-run/attention.store';
 import { DRIFT_PAUSE_MS, tellOfDrift } from '../pay-run/drift';
+import { ENDED } from '../pay-run/ended-reads';
 import { lastMovedAt } from '../pay-run/history';
 import type { EmployerAccount } from '../employer/employer.entity';
 import { isOfAnotherUnit } from '../employer/readiness';
 import { Instruction } from '../pay-run/instruction.entity';
 import { dateOf } from '../pay-run/instruction.store';
 import { raiseNotFollowed } from '../pay-run/waits-for-account';
-import { accessRefused, hiddenFromUs } from '../pay-run/refused-access';
+import { accessRefused, hiddenFromUs, REFUSED_TO_SHOW } from '../pay-run/refused-access';
 import { BalanceLook } from './balance-look';
 import { contradictedForMs } from './contradiction';
-import { ENDED, nowRead, tellOfHidden, tellOfRefused, tellOfUnread } from './ended-unread';
+import { nowRead, tellOfHidden, tellOfRefused, tellOfUnread } from './ended-unread';
 import { wordsOfMissing } from './follow-alarms';
 import { mayMoveOnItsDate } from './follow.store';
 import { Followed, loadFollowed } from './followed';
@@ -296,7 +297,7 @@ export class FollowService {
         await tellOfHidden(tx, followed, error);
       } else await hiddenFromUs(tx, run, instruction, message);
     } else if (isAccessRefused(error)) {
-      const happened = `The bank refused to show what became of submitted payments: ${message}.`;
+      const happened = `${REFUSED_TO_SHOW}: ${message}.`;
       if (hasEnded(instruction)) {
         missingForMs(tx, claim, ENDED);
         await tellOfRefused(tx, followed, happened);

@@ -21,6 +21,7 @@ import { isPaymentFinal } from '../domain/payment';
 import { latestDate } from '../domain/shown-date';
 import { type InstructionAtBank, knownTo, lackingIn, type ShownBy } from '../employer/instruction-at-bank';
 import { ALL_ENDED, clear } from '../pay-run/attention.store';
+import { ENDED } from '../pay-run/ended-reads';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { contradictions, rowsById, shownFields } from '../pay-run/match';
@@ -29,7 +30,6 @@ import { namesOf } from '../pay-run/message-id';
 import { instructionsReplacedIn } from '../pay-run/replaced.store';
 import { tellOfDifference, tellOfEntries, tellOfForeign, tellOfUnseenTotals } from './follow-alarms';
 import { tellOfEnded, tellOfGone } from './ended-by-bank';
-import { ENDED } from './ended-unread';
 import {
   advanced,
   FollowedPayment,

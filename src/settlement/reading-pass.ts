@@ -1,7 +1,7 @@
 import type { Claim } from '../database/leases';
 import { DAY_MS } from '../domain/durations';
+import { ENDED } from '../pay-run/ended-reads';
 import type { Instruction } from '../pay-run/instruction.entity';
-import { ENDED } from './ended-unread';
 
 /** Reads one after the other that together try each payment of an instruction, where one does not try all of them. */
 export interface Pass {

@@ -40,7 +40,8 @@ const again = (
   times = 1,
   someOf: string[] = [],
   takenMinor = amountMinor,
-): TakenAgain[] => [{ payRunId, instructionId, someOf, times, payments, amountMinor, takenMinor }];
+  ofAll = { count: payments, amountMinor },
+): TakenAgain[] => [{ payRunId, instructionId, someOf, times, payments, amountMinor, takenMinor, ofAll }];
 const secondAgain = again('b', 1, 2_500n);
 
 describe('what an account lost over a run', () => {
@@ -146,9 +147,10 @@ describe('what an account lost over a run', () => {
   it('is told of each run by itself where it is what several took, and of none that paid nothing', () => {
     const ofOther = one('c', 4_000n, 0n, 0n, 'other');
     const unpaid = { ...one('d', 0n, 0n, 0n, 'another'), payments: 0 };
+    const ofAll = { count: 3, amountMinor: 7_500n };
     expect(paidAgain([...paid, ofOther, unpaid], TOOK + 4_000n + 7_500n)).toEqual([
-      ...again(undefined, 2, 3_500n, 'run', 1, [], 7_500n),
-      ...again('c', 1, 4_000n, 'other', 1, [], 7_500n),
+      ...again(undefined, 2, 3_500n, 'run', 1, [], 7_500n, ofAll),
+      ...again('c', 1, 4_000n, 'other', 1, [], 7_500n, ofAll),
     ]);
   });
 
@@ -168,6 +170,21 @@ describe('what an account lost over a run', () => {
     expect(paidAgain(all.slice(0, 4), took - 1_000n + 1_010n)).toEqual(
       again(undefined, 1, 1_010n, 'run', 1, ['a', 'd']),
     );
+  });
+
+  it('is of all of them what those took together that took most, whichever it was', () => {
+    const [a, b] = [one('a', 1_000n, 0n, 0n, 'one'), one('b', 1_000n, 0n, 0n, 'other')];
+    const c = { ...one('c', 700n, 0n, 0n, 'third'), payments: 2 };
+    const found = paidAgain([a, b, c], 2_700n + 1_700n);
+    const names =
+      found === 'not-yet' ? [] : found.map(({ payRunId, amountMinor }) => [payRunId, amountMinor]);
+    expect(names).toEqual([
+      ['one', 1_000n],
+      ['other', 1_000n],
+      ['third', 700n],
+    ]);
+    const ofAll = { count: 3, amountMinor: 1_700n };
+    expect(found).toMatchObject([{ ofAll }, { ofAll }, { ofAll }]);
   });
 
   it('may be any of the runs that took as much', () => {

@@ -22,6 +22,10 @@ const CSV = { headers: { 'content-type': 'text/csv' } };
 const REASON = 'somebody said so in writing';
 const magic = (effect: string) => MAGIC_CREDITORS.find((one) => one.effect === effect)!.iban;
 
+/** Reports look for what is not read of their runs while it is asked. */
+const REFUSED = `INSERT INTO attention (employer_id, id, kind, subject_id, happened, certain, ask_bank, payments, amount_minor)
+  SELECT id, gen_random_uuid(), 'CREDENTIALS', id, 'The bank refused to show what became of submitted payments: 401.', '', '', 0, 0 FROM employer`;
+
 let payroll: Payroll;
 let found: Excess[];
 
@@ -44,6 +48,7 @@ async function open(reconcileMs: number): Promise<void> {
     sandbox: { variants: { linkReads: 'allowed', chargeMinor: 15, maxPageSize: 100 } },
   });
   found = await watchOpened(payroll.services[0]!.app.get(DataSource), database.superuserUrl, LIMIT);
+  await execute(payroll.database.superuserUrl, REFUSED);
   const hold = () => payroll.as('operator').patch(payroll.path(''), { faultPolicy: { policy: 'hold' } });
   // Its connection may be one that was just cut.
   await eventually(async () => (await hold()).status === 200, 5_000);

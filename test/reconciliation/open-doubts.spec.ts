@@ -91,6 +91,25 @@ it('an answer that cannot be used is a doubt of what was submitted, until it is 
   expect(await doubts()).toEqual([]);
 });
 
+it.each(['VOID', 'ABANDONED', 'RELEASED'])(
+  'an answer that cannot be used is a doubt of what is %s and watched, though it was never submitted',
+  async (status) => {
+    const [instructionId] = ours.instruction;
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica;
+       DELETE FROM attention WHERE kind = 'CONTRACT_DRIFT';
+       UPDATE instruction SET submitted_at = NULL, status = '${status}' WHERE id = '${instructionId}'`,
+    );
+    const about = { subjectId: instructionId, instructionId, payRunId: ours.run };
+    const doubts = await office.database.inEmployer(ours.employer, async (tx) => {
+      await raise(tx, { kind: 'CONTRACT_DRIFT', ...about, happened: 'something' });
+      return openDoubts(tx, [ours.run]);
+    });
+    expect(doubts(ours.run)).toContain('CONTRACT_DRIFT');
+  },
+);
+
 it('that nobody sees what becomes of ended instructions of a run is one while it is open, and not of one being built', async () => {
   const asked = async (subjectId: string) => {
     const doubts = await office.database.inEmployer(ours.employer, async (tx) => {

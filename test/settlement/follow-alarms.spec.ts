@@ -259,6 +259,7 @@ describe('what was acknowledged besides the rows of a run', () => {
         {
           ...{ payRunId: ours.run, instructionId, someOf: [], times: 1, payments, amountMinor },
           takenMinor: amountMinor,
+          ofAll: { count: payments, amountMinor },
         },
       ]),
     );
@@ -295,6 +296,7 @@ describe('what was acknowledged besides the rows of a run', () => {
         payments: times,
         amountMinor,
         takenMinor: amountMinor,
+        ofAll: { count: times, amountMinor },
       };
       return office.database.inEmployer(ours.employer, (tx) => accountLostAgain(tx, [taken]));
     };

@@ -1,4 +1,4 @@
-import { ENDED } from '../../src/settlement/ended-unread';
+import { ENDED } from '../../src/pay-run/ended-reads';
 import { goesOn, isWhole, type Pass, passOf } from '../../src/settlement/reading-pass';
 
 const at = (minute: number) => new Date(Date.UTC(2026, 10, 27, 10, minute));

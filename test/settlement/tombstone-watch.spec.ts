@@ -343,7 +343,9 @@ describe('what people decided as moved though it was never submitted, and was gi
   const lostAgain = async (amountMinor: bigint) => {
     const of = { payRunId: ours.spareRun, instructionId: undefined, someOf: [], times: 1, payments: 1 };
     await office.database.inEmployer(ours.employer, (tx) =>
-      accountLostAgain(tx, [{ ...of, amountMinor, takenMinor: amountMinor }]),
+      accountLostAgain(tx, [
+        { ...of, amountMinor, takenMinor: amountMinor, ofAll: { count: 1, amountMinor } },
+      ]),
     );
     await office.resume();
   };
