@@ -39,7 +39,7 @@ describe('the schema', () => {
 
   it('is the same after up, all the way down, and up again', async () => {
     const before = await select(database.superuserUrl, SCHEMA);
-    for (let left = 100; left > 0; left -= 1) {
+    for (let left = 1_000; left > 0; left -= 1) {
       const reverted = await revertMigration(database.adminUrl);
       if (!reverted || reverted.length === 0) break;
     }
