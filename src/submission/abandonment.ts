@@ -70,17 +70,28 @@ export class Abandonment {
   }
 
   /** Abandons what no wait mends, as it is read. */
-  async endAsRead(claim: Claim, work: Work, reading: Unmended): Promise<'never'> {
+  async endAsRead(claim: Claim, work: Work, reading: Unmended): Promise<WakeIn> {
     switch (reading.kind) {
       case 'dead':
         return this.rebuild(claim, work, `the bank ended it (${reading.bankStatus})`, WHY_ENDED);
       case 'gone':
-        return this.rebuild(claim, work, 'the bank ended it (not found)', WHY_ENDED);
+        return this.endGone(claim, work);
       case 'unidentified':
         return this.rebuild(claim, work, reading.why, WHICH_IS_WHICH);
       case 'different':
         return this.differs(claim, work, reading);
     }
+  }
+
+  /** Only a lag bound after it was first missed: until then a list may not show yet that somebody else submitted it. */
+  private async endGone(claim: Claim, work: Work): Promise<WakeIn> {
+    const missedForMs = await this.database.inEmployer(claim.employerId, async (tx) => {
+      await assertUnchanged(tx, claim, work);
+      return missingForMs(tx, claim, 'ROWS');
+    });
+    const leftMs = this.config.BANK_LAG_BOUND_MS - missedForMs;
+    if (leftMs > 0) return Math.ceil(leftMs);
+    return this.rebuild(claim, work, 'the bank ended it (not found)', WHY_ENDED);
   }
 
   /**

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { isHiddenForGood } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
+import type { Outcome } from '../bank/outcome';
 import { PATHS } from '../bank/types';
 import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
@@ -18,7 +19,7 @@ import type { Standing } from '../employer/standing';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { instructionOfRun, lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { movePaymentSet } from '../pay-run/payment.store';
-import { finishCall } from './call-record';
+import { finishCall, refusesWhatIsGone } from './call-record';
 import { EndedInstruction } from './ended-instruction';
 import { InstructionReader } from './read-back';
 import { requireWork, Work } from './work';
@@ -42,10 +43,10 @@ export class Burial {
   ) {}
 
   /**
-   * Proof is a final status the bank shows, or a delete it confirmed of what it showed, and a read after it. That it is
-   * not found proves nothing by itself (rule 10), and its payments are looked at all the same: without proof the bank's
-   * written reference is needed, which also stands where the bank does not show the instruction, and never where it shows
-   * that it moved.
+   * Proof is a final status the bank shows, or a delete it confirmed of what it showed, a read a lag bound after it, and that
+   * it confirms no other. That it is not found proves nothing by itself (rule 10), and its payments are looked at all the
+   * same: without proof the bank's written reference is needed, which also stands where the bank does not show the
+   * instruction, and never where it shows that it moved.
    * @throws DomainError WAS_EXECUTED, NOT_PROVEN_DEAD; Problem 502, 503 while the bank cannot be read
    */
   async prove(employerId: string, attention: Attention, evidence: string | null): Promise<void> {
@@ -61,12 +62,13 @@ export class Burial {
     const before = await this.stateOf(work, written);
     if (before === 'moved') throw wasExecuted();
     if (before === 'cancelled') return;
-    const deleted = await this.deleteAtBank(work, bankInstructionId);
+    const deleted = (await this.deleteAtBank(work, bankInstructionId)).kind === 'yes';
     const after = await this.stateAfter(work, written, deleted);
     if (after === 'moved') throw wasExecuted();
-    // A bank may confirm the delete of what is gone, be it that it was submitted: only what was there was deleted.
-    if (after === 'cancelled' || (before === 'open' && deleted && after === 'not found')) return;
-    if (written) return;
+    if (after === 'cancelled' || written) return;
+    // What was read before may be older than a submit of it: only what was there was deleted.
+    const isGone = before === 'open' && deleted && after === 'not found';
+    if (isGone && refusesWhatIsGone(await this.deleteAtBank(work, bankInstructionId))) return;
     throw new DomainError(
       'NOT_PROVEN_DEAD',
       'The instruction is not proven dead at the bank. Have the bank cancel it; then withdraw this proposal, and propose it again with the reference of its written word as evidence.',
@@ -92,10 +94,13 @@ export class Burial {
     wake(tx, 'RUN', [work.run.id]);
   }
 
-  /** A read may be as old as the lag bound, and show what is no longer so: what a delete ended, or another one did. */
+  /**
+   * A read may be as old as the lag bound, and show what is no longer so, or not yet that it moved: at once only what never
+   * changes counts.
+   */
   private async stateAfter(work: Work, written: boolean, deleted: boolean): Promise<State> {
     const atOnce = deleted ? await this.stateOf(work, written) : 'open';
-    if (atOnce !== 'open' && atOnce !== 'unclear') return atOnce;
+    if (atOnce === 'moved' || atOnce === 'cancelled') return atOnce;
     await sleep(this.config.BANK_LAG_BOUND_MS);
     return this.stateOf(work, written);
   }
@@ -113,8 +118,7 @@ export class Burial {
     return stateIn(await this.reader.standing(work), work.account);
   }
 
-  /** Whether the bank confirmed the delete. */
-  private async deleteAtBank(work: Work, bankInstructionId: string): Promise<boolean> {
+  private async deleteAtBank(work: Work, bankInstructionId: string): Promise<Outcome<undefined>> {
     const callId = newId();
     const target = PATHS.creditTransfer(bankInstructionId);
     const bodyHash = createHash('sha256').digest();
@@ -126,7 +130,7 @@ export class Burial {
     crashPoint('burial.deleted');
     await this.database.inEmployer(work.instruction.employerId, (tx) => finishCall(tx, callId, outcome));
     crashPoint('burial.delete-recorded');
-    return outcome.kind === 'yes';
+    return outcome;
   }
 }
 

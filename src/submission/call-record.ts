@@ -32,3 +32,15 @@ export function whyOf(outcome: Outcome<unknown>): string {
 export function saidIn(outcome: Outcome<unknown>): string | undefined {
   return outcome.kind === 'no' ? outcome.error?.words : undefined;
 }
+
+/** What a bank refuses for good, of this one and not of everything. */
+const REFUSED_FOR_GOOD: ReadonlySet<number | undefined> = new Set([400, 404, 409, 410, 422]);
+
+/**
+ * Whether a bank that confirmed the delete of an instruction, and does not find it since, refuses to delete it once more. One
+ * that confirms that too does so of what is gone, be it that it was submitted: then neither says that anything was deleted.
+ * What may pass, and want of access, says nothing.
+ */
+export function refusesWhatIsGone(again: Outcome<undefined>): boolean {
+  return again.kind !== 'yes' && REFUSED_FOR_GOOD.has(again.status);
+}

@@ -28,7 +28,7 @@ import { endUnsubmitted, instructionOfRun, lockInstruction, planTheRest } from '
 import { namesOf } from '../pay-run/message-id';
 import { findRun, lockRun } from '../pay-run/pay-run.store';
 import { stateIn } from './burial';
-import { whyOf } from './call-record';
+import { refusesWhatIsGone, whyOf } from './call-record';
 import { InstructionReader } from './read-back';
 import type { Sweep } from './restore-sweep';
 import type { Finding } from './restore-words';
@@ -109,14 +109,14 @@ export class RestoreFence {
   }
 
   /**
-   * Abandons what a lag bound after its delete no read shows still, nor the list.
+   * Abandons what a lag bound after its delete no read shows still, nor the list, and the bank refuses to delete again.
    * @param sweep what the list shows by then @throws BankClientError that may pass
    */
   async endGone(restoreId: string, { gone }: Fenced, sweep: Sweep): Promise<void> {
     const unlisted = gone.filter((work) => listedStatus(sweep, work) === undefined);
     await readEach(unlisted, async (work) => {
       const one = this.ofRecord(restoreId, work);
-      if ((await this.attempt(one)) === 'gone') await one.ended();
+      if ((await this.attempt(one)) === 'gone' && (await this.isProven(one))) await one.ended();
     });
   }
 
@@ -134,8 +134,12 @@ export class RestoreFence {
     if (open.length === 0) return { findings, isOpen: false };
     const accounts = await this.database.inEmployer(employerId, accountsOf);
     const account = accounts.find(({ reads }) => reads.includes('INSTRUCTION'));
-    const states = account ? await this.each(open.map((one) => this.ofBank(account, restoreId, one))) : [];
-    const unproven = new Set(open.filter((_, n) => states[n] !== 'dead' && states[n] !== 'gone'));
+    const all = account ? open.map((one) => this.ofBank(account, restoreId, one)) : [];
+    const states = await this.each(all);
+    const isDead = await readEach([...all.entries()], async ([n, one]) =>
+      states[n] === 'gone' ? this.isProven(one) : states[n] === 'dead',
+    );
+    const unproven = new Set(open.filter((_, n) => !isDead[n]));
     return {
       findings: findings.map((one) => (unproven.has(one) ? { ...one, isUnclear: true } : one)),
       isOpen: open.some((_, n) => states[n] !== 'dead'),
@@ -170,7 +174,7 @@ export class RestoreFence {
     let standing = await one.standing();
     let isDeleted = await this.wasDeleted(one);
     if (!isDeleted && standing.shown && isBeforeSubmit(standing.shown.status)) {
-      isDeleted = await this.deleteAtBank(one);
+      isDeleted = (await this.deleteAtBank(one)).kind === 'yes';
       if (isDeleted) standing = await one.standing();
     }
     const state = stateIn(standing, one.account);
@@ -182,8 +186,21 @@ export class RestoreFence {
     return isDeleted && state !== 'moved' ? 'lags' : 'unproven';
   }
 
-  /** Whether the bank confirmed the delete; what it answers otherwise for a while may pass. @throws BankClientError that may pass */
-  private async deleteAtBank(one: Unsubmitted): Promise<boolean> {
+  /**
+   * Whether what is gone was deleted, and not submitted: the read before its delete may have been older than its submit.
+   * @throws BankClientError that may pass
+   */
+  private async isProven(one: Unsubmitted): Promise<boolean> {
+    try {
+      return refusesWhatIsGone(await this.deleteAtBank(one));
+    } catch (error) {
+      if (error instanceof Overtaken) return false;
+      throw error;
+    }
+  }
+
+  /** What the bank answers oddly for a while may pass. @throws BankClientError that may pass */
+  private async deleteAtBank(one: Unsubmitted): Promise<Outcome<undefined>> {
     const { employerId, restoreId, subjectId, bankInstructionId } = one;
     const target = PATHS.creditTransfer(bankInstructionId);
     const outcome = await this.calls.recorded(
@@ -196,7 +213,7 @@ export class RestoreFence {
     const failure = passingFailure(outcome);
     if (failure === undefined) this.failingSinceMs.delete(bankInstructionId);
     else if (!this.hasLasted(one)) throw Object.assign(failure, { call: `DELETE ${target}` });
-    return outcome.kind === 'yes';
+    return outcome;
   }
 
   /** Whether the bank confirmed a delete of it before, which was cut short before it was read back. */

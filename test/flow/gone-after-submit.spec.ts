@@ -1,4 +1,5 @@
 import { BankGateway } from '../../src/bank/gateway';
+import type { BankPayment } from '../../src/bank/records';
 import { Variants } from '../../src/bank-sandbox/variants';
 import { execute } from '../support/database';
 import { emptyList } from '../support/empty-list';
@@ -16,7 +17,10 @@ const start = async (onceSubmitted: Variants['onceSubmitted']) => {
     sandbox: { variants: { onceSubmitted, linkReads: 'allowed', omitFromLists: [], listingLagMs: 0 } },
   });
 };
-afterEach(() => payroll.close());
+afterEach(() => {
+  jest.restoreAllMocks();
+  return payroll.close();
+});
 
 const timesPaid = async () => (await payroll.ledger()).payees.map(({ count }) => count);
 const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
@@ -169,4 +173,43 @@ describe('a submit without an answer, at a bank that shows no instruction any mo
       expect(await timesPaid()).toEqual([1, 1, 1]);
     },
   );
+});
+
+describe('an instruction that somebody else submits before its gate, at a bank that shows it no more and lists it a while later', () => {
+  it('is not built again before a lag bound has passed', async () => {
+    payroll = await Payroll.start({
+      // What is given up is not read again in time.
+      settings: { BANK_LAG_BOUND_MS: '3000', FOLLOW_DELAYS_MS: '600000' },
+      sandbox: {
+        variants: {
+          onceSubmitted: 'gone-with-its-list',
+          linkReads: 'allowed',
+          omitFromLists: [],
+          listingLagMs: 0,
+        },
+      },
+    });
+    await payroll.fault({ operation: 'getPaymentTransaction', kind: '403', every: 1 });
+    await payroll.stopPastTheGate();
+    const id = await payroll.paid(payFile(payRows(3)));
+    await payroll.until(id, ['SUBMITTING'], 20_000);
+    const [{ bankInstructionId }] = (await payroll.run(id)).instructions;
+    await payroll.submitAtBank(String(bankInstructionId));
+    const listedMs = performance.now() + 2_000;
+    for (const name of ['listStatuses', 'listPayments'] as const) {
+      const list = BankGateway.prototype[name] as (...asked: unknown[]) => AsyncGenerator<BankPayment>;
+      jest.spyOn(BankGateway.prototype, name).mockImplementation(async function* (
+        this: BankGateway,
+        ...asked: unknown[]
+      ) {
+        const isListed = performance.now() > listedMs;
+        for await (const one of list.apply(this, asked))
+          if (isListed || one.bankInstructionId !== String(bankInstructionId)) yield one;
+      });
+    }
+    await payroll.letRunsGoOn();
+    await payroll.askedAbout(id, 'INVARIANT_BREACH');
+    expect((await payroll.run(id)).instructions).toMatchObject([{ bankInstructionId }]);
+    expect(await timesPaid()).toEqual([1, 1, 1]);
+  });
 });
