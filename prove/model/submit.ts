@@ -231,7 +231,7 @@ function decide(context: Context, instruction: Instruction, { shown, begunMs }: 
   const timesTurnedAway = store.timesTurnedAway(planned);
   switch (
     afterDoubt(
-      { outcome, detail, stillInitiated, ...times, timesTurnedAway },
+      { outcome, detail, stillInitiated, ...times, timesTurnedAway, olderThanARestore: false },
       {
         rejectsBeforeExecuting: world.rejectsBeforeExecuting,
         lagBoundMs: LAG_BOUND_MS,

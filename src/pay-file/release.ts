@@ -1,6 +1,7 @@
 import { append } from '../audit/audit';
 import { EmployerTransaction } from '../database/database';
 import { DomainError } from '../domain/errors';
+import { assertBankRead } from '../pay-run/bank-unread';
 import { lockPayKey } from '../pay-run/pay-key';
 import {
   grantRelease,
@@ -14,13 +15,14 @@ import {
 /**
  * Allows one further payment to an employee who has a live payment of the period and kind of pay. The next upload
  * by another person that names the employee uses it.
- * @throws DomainError NO_LIVE_PAYMENT when nothing stands in the way of paying, RELEASE_UNUSED when one is open
+ * @throws DomainError NOT_RECONCILED, NO_LIVE_PAYMENT when nothing stands in the way of paying, RELEASE_UNUSED when one is open
  */
 export async function releaseFurtherPay(
   tx: EmployerTransaction,
   personId: string,
   request: ReleaseRequest,
 ): Promise<Release> {
+  await assertBankRead(tx);
   await lockPayKey(tx, request);
   await assertReleasable(tx, request);
   const made = await grantRelease(tx, personId, request);

@@ -10,6 +10,7 @@ import {
   SECOND_PAY_CODES,
 } from '../domain/hold';
 import { showId } from '../http/prefixed-id';
+import { assertBankRead } from './bank-unread';
 import { HeldPayment, HoldDecision, markReleased, readHeld, releasedBeside, releasedBy } from './hold.store';
 import { lockPayKey } from './pay-key';
 import { grantRelease, HAS_RELEASE, MadeRelease, releaseAction, unusedRelease } from './pay-release';
@@ -30,7 +31,7 @@ export interface HoldChoice {
  * prepared by whom the last one was; its releaser chose among the rows of that person and may approve them. The
  * database refuses a releaser who prepared any version, or a row left out elsewhere that the run copies
  * (`releaser_is_not_preparer`).
- * @throws DomainError NOT_RELEASABLE, HOLD_NOT_FOUND, HELD_PAYMENT_OUTDATED
+ * @throws DomainError NOT_RECONCILED, NOT_RELEASABLE, HOLD_NOT_FOUND, HELD_PAYMENT_OUTDATED
  */
 export async function releaseHold(
   tx: EmployerTransaction,
@@ -39,6 +40,7 @@ export async function releaseHold(
   choice: HoldChoice,
   decision: HoldDecision,
 ): Promise<void> {
+  await assertBankRead(tx);
   if (run.status !== 'READY') {
     const message = `The run is ${run.status}: holds are released while it waits for approval.`;
     throw new DomainError('NOT_RELEASABLE', message);

@@ -26,7 +26,7 @@ import { awaitTurnOfOpenRuns, stopRunByService } from '../pay-run/stop';
 import { InstructionReader, ReadBack, shownUnclear, SubmittedBefore, Unclear } from './read-back';
 import { HAS_ID_OF_ANOTHER, toldOfTaken } from './taken-ids';
 import { tellOfUnseen } from './unseen';
-import { assertUnchanged, obstacleOf, Work } from './work';
+import { assertUnchanged, Halted, Obstacle, obstacleOf, Work } from './work';
 
 /** What nobody can tell of is read again after so long. */
 const UNCLEAR_PAUSE_MS = 30_000;
@@ -143,10 +143,11 @@ export class Abandonment {
     reason: string,
     askBank?: string,
   ): Promise<void> {
+    const obstacle = await obstacleUnlessRestored(tx, run);
     await endUnsubmitted(tx, instruction, 'service', reason);
     // Whoever was overtaken may have recorded a refusal of what is added to another now.
     await clearAttempt(tx, instruction.id, 'its instruction is built again');
-    if ((await obstacleOf(tx, run)) === 'ENDED') return;
+    if (obstacle === 'ENDED') return;
     const attempts = await attemptsOf(tx, instruction);
     if (attempts > this.config.REBUILD_LIMIT) {
       const alike = await answeredAlike(tx, instruction);
@@ -177,9 +178,10 @@ export class Abandonment {
     await this.database.inEmployer(claim.employerId, async (tx) => {
       // At once with its own: what moved stops those that pay the same people.
       if (moved !== undefined) await awaitTurnOfOpenRuns(tx);
-      await lockRun(tx, work.run.id);
+      const run = await lockRun(tx, work.run.id);
       const instruction = await lockInstruction(tx, work.instruction.id);
       await fence(tx, claim);
+      await obstacleUnlessRestored(tx, run);
       const why = 'the run is being amended or cancelled';
       await endUnsubmitted(tx, instruction, 'service', why);
       await clearAttempt(tx, instruction.id, why);
@@ -248,6 +250,16 @@ export class Abandonment {
       return isUnsubmitted || isSaidExecuted(tx, instruction);
     });
   }
+}
+
+/**
+ * What stands in the way of a run, of which the check after a restore looks at all that is not given up: a submit of it may
+ * be forgotten. @throws Halted before that has read the bank, be it noticed since the work began
+ */
+async function obstacleUnlessRestored(tx: EmployerTransaction, run: PayRun): Promise<Obstacle | undefined> {
+  const obstacle = await obstacleOf(tx, run);
+  if (obstacle === 'RESTORED') throw new Halted(obstacle);
+  return obstacle;
 }
 
 /** What is asked where nobody can tell whether somebody submitted it: another question for each thing that the bank shows. */

@@ -166,6 +166,8 @@ export interface Doubt {
   readAgoMs: number;
   /** How often the submit of these rows was turned away and armed again. */
   timesTurnedAway: number;
+  /** Whether the database was restored since: that it was armed again may be forgotten. */
+  olderThanARestore: boolean;
 }
 
 /** What decides of a doubt, as configured; `rejectsBeforeExecuting` as for `afterSubmitAnswer`. */
@@ -181,7 +183,8 @@ export type AfterDoubt = 'begin' | 'arm' | 'read-again' | 'park';
 
 /**
  * A submit without an answer is armed again only where the bank turned it away and gave its word that it then executes
- * nothing, and a read after the lag bound still says INITIATED (rule 8).
+ * nothing, and a read after the lag bound still says INITIATED (rule 8). After a restore that may have been done before, and
+ * the bank have the next submit in its queue (rule 17).
  */
 export function afterDoubt(doubt: Doubt, limits: DoubtLimits): AfterDoubt {
   if (doubt.outcome === null) return 'begin';
@@ -189,6 +192,7 @@ export function afterDoubt(doubt: Doubt, limits: DoubtLimits): AfterDoubt {
     limits.rejectsBeforeExecuting &&
     (doubt.detail?.startsWith(TURNED_AWAY) ?? false) &&
     doubt.stillInitiated &&
+    !doubt.olderThanARestore &&
     doubt.ageMs - doubt.readAgoMs >= limits.lagBoundMs;
   if (isProvenUnexecuted && doubt.timesTurnedAway < limits.rebuildLimit) return 'arm';
   return doubt.ageMs < limits.doubtMs ? 'read-again' : 'park';

@@ -18,7 +18,13 @@ import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { hiddenFromUs } from '../pay-run/refused-access';
 import { AfterDoubt, afterDoubt, Doubt, TURNED_AWAY } from './decision';
 import { InstructionReader } from './read-back';
-import { finishAttempt, recordExecuted, sentAgain, timesTurnedAway } from './submit-record';
+import {
+  finishAttempt,
+  isOlderThanARestore,
+  recordExecuted,
+  sentAgain,
+  timesTurnedAway,
+} from './submit-record';
 import type { Work } from './work';
 
 const READ_AGAIN_MS = 1_000;
@@ -37,6 +43,9 @@ interface Evidence {
   /** What on our side keeps what the bank shows from being read or recorded, in words. */
   unseen?: string;
 }
+
+const SENT_BEFORE_A_RESTORE =
+  'The database was restored since the submit was sent, and may have forgotten that it was sent once more. It is never sent again now. No other instruction pays these people.';
 
 const UNRECORDED: Evidence = {
   executed: false,
@@ -111,8 +120,11 @@ export class Recovery {
       // After it: whatever time passed since the read is not taken for age of the doubt that the read saw.
       const readAgoMs = performance.now() - begunMs;
       if (instruction.status !== 'SUBMIT_INTENT') return readDelayMs(this.config, ageMs);
-      const before = await timesTurnedAway(tx, attempt);
-      switch (this.after(attempt, { ...evidence, ageMs, readAgoMs, timesTurnedAway: before })) {
+      const before = {
+        timesTurnedAway: await timesTurnedAway(tx, attempt),
+        olderThanARestore: await isOlderThanARestore(tx, instruction),
+      };
+      switch (this.after(attempt, { ...evidence, ageMs, readAgoMs, ...before })) {
         case 'begin':
           // The doubt begins here: a process that knows better may only now be able to say so (see UnsentSubmits).
           await finishAttempt(tx, instruction, 'IN_DOUBT', 'no answer was recorded');
@@ -194,7 +206,7 @@ export class Recovery {
     work: Work,
     instruction: Instruction,
     attempt: SubmitAttempt,
-    before: number,
+    { timesTurnedAway: times, olderThanARestore }: Pick<Doubt, 'timesTurnedAway' | 'olderThanARestore'>,
     { unread, failing, unseen, unknown }: Evidence,
   ): Promise<void> {
     const why = inWords(attempt.outcomeDetail ?? 'no answer was recorded');
@@ -208,9 +220,10 @@ export class Recovery {
         (failing ? ' The bank fails again and again to show what became of it.' : '') +
         (unseen ? ` ${unseen}` : '') +
         (unknown === undefined ? '' : ` The bank shows ${unknown}, which no document names.`),
-      ...(before > 0 && {
-        certain: `${sentAgain(before)} It is never sent again. No other instruction pays these people.`,
+      ...(times > 0 && {
+        certain: `${sentAgain(times)} It is never sent again. No other instruction pays these people.`,
       }),
+      ...(olderThanARestore && { certain: SENT_BEFORE_A_RESTORE }),
     });
     wake(tx, 'RUN', [work.run.id]);
   }

@@ -42,6 +42,24 @@ export async function timesTurnedAway(
 }
 
 /**
+ * Whether the database was restored since the standing submit attempt of an instruction: that it was proven unsent, and sent
+ * again, may be forgotten, so that it never is.
+ */
+export async function isOlderThanARestore(
+  tx: EmployerTransaction,
+  { id, plannedInstructionId }: Pick<Instruction, 'id' | 'plannedInstructionId'>,
+): Promise<boolean> {
+  const older = await tx.query(
+    `SELECT FROM submit_attempt s
+     WHERE s.employer_id = $1 AND s.planned_instruction_id = $2 AND s.instruction_id = $3
+       AND s.outcome IS DISTINCT FROM 'PROVEN_UNSENT'
+       AND s.attempted_at < (SELECT max(noticed_at) FROM database_restore)`,
+    [tx.employerId, plannedInstructionId, id],
+  );
+  return older.length > 0;
+}
+
+/**
  * Whether an answer to a submit, once it is written down, says that our access is refused (Authentication 2 and 4): a 403,
  * or a second 401 of the employer, in whatever run, with no submit executed in between. One alone may be a token that ended
  * early.

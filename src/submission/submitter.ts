@@ -33,7 +33,14 @@ import { CutOff } from './cut-off';
 import { afterSubmitAnswer, TURNED_AWAY } from './decision';
 import { Otherwise } from './read-back';
 import { Allowed, LOOK_AGAIN_MS, Looked, SubmitLooks } from './submit-looks';
-import { finishAttempt, recordExecuted, refusesOurAccess, sentAgain, timesTurnedAway } from './submit-record';
+import {
+  finishAttempt,
+  isOlderThanARestore,
+  recordExecuted,
+  refusesOurAccess,
+  sentAgain,
+  timesTurnedAway,
+} from './submit-record';
 import { RowsChanged } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
 import { Verifier } from './verifier';
@@ -274,7 +281,9 @@ export class Submitter {
     const why = whyOf(outcome);
     if (await refusesOurAccess(tx, outcome))
       await accessRefused(tx, work.run, work.instruction, `The bank refused our access to submit: ${why}.`);
-    switch (afterSubmitAnswer(outcome, this.config.BANK_REJECTS_BEFORE_EXECUTING)) {
+    const after = afterSubmitAnswer(outcome, this.config.BANK_REJECTS_BEFORE_EXECUTING);
+    const isForgetful = after === 'unsent' && (await isOlderThanARestore(tx, instruction));
+    switch (isForgetful ? 'in-doubt' : after) {
       case 'executed':
         await recordExecuted(tx, work, instruction, outcome.kind === 'yes' ? outcome.value : undefined, {
           evidence: 'the answer',

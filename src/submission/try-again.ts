@@ -8,6 +8,7 @@ import { readToDecide } from '../employer/bank-problem';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { clear, clearAttempt } from '../pay-run/attention.store';
 import { needsWord } from '../pay-run/attention-words';
+import { assertBankRead } from '../pay-run/bank-unread';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import {
   endUnsubmitted,
@@ -72,9 +73,10 @@ export class TryAgain {
     );
   }
 
-  /** Builds the rows anew; what was built before stays abandoned. @throws DomainError NOT_BEING_BUILT */
+  /** Builds the rows anew; what was built before stays abandoned. @throws DomainError NOT_BEING_BUILT, NOT_RECONCILED */
   async carryOut(tx: EmployerTransaction, attention: Attention, action: AttentionActionRow): Promise<void> {
     const run = await lockRun(tx, attention.payRunId ?? '');
+    await assertBankRead(tx);
     const planned = await planOf(tx, await lockInstruction(tx, attention.instructionId ?? ''));
     await assertBeingBuilt(tx, run, planned);
     const attempts = await attemptsFor(tx, planned.id);

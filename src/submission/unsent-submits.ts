@@ -8,6 +8,7 @@ import { isOfDatabase } from '../database/outage';
 import { Instruction } from '../pay-run/instruction.entity';
 import { moveInstruction } from '../pay-run/instruction.store';
 import { finishCall } from './call-record';
+import { isOlderThanARestore } from './submit-record';
 
 /** A submit that was not sent, whose intent may or may not have been committed. */
 export interface UnsentSubmit {
@@ -78,6 +79,8 @@ async function provenUnsent(tx: EmployerTransaction, unsent: UnsentSubmit): Prom
     [employerId, unsent.attemptId, unsent.callId],
   );
   if (instruction.status !== 'SUBMIT_INTENT' || attempt === undefined) return;
+  // It may be written down already, sent again by another replica, and both forgotten.
+  if (await isOlderThanARestore(tx, instruction)) return;
   await finishCall(tx, unsent.callId, { kind: 'no', reason: 'not-sent', why: unsent.why });
   await tx.query(
     `UPDATE submit_attempt SET outcome = 'PROVEN_UNSENT', outcome_detail = $3, finished_at = clock_timestamp()

@@ -148,6 +148,8 @@ const wholeCheck = { ...check, restore_id: LATER, needs_evidence: false };
 const ofSpareRun = { ...forgotten, pay_run_id: a.spareRun, adopted_at: null };
 const ofNoRun = { ...forgotten, pay_run_id: null, adopted_at: null };
 
+const armed = `UPDATE instruction SET status = 'VERIFIED' WHERE id = '${a.instruction[0]}'`;
+
 const submittedAs = (status: string) => `UPDATE forgotten_instruction SET submitted_as = '${status}'`;
 
 /** Of submits that are not in the record. */
@@ -239,6 +241,18 @@ const KEPT_KEY = `INSERT INTO hash_key (id, fingerprint, given_up_at) VALUES ('$
 /** Of what a restored database may have forgotten. */
 export const RESTORE_GUARDS: Guard[] = [
   ...UNRECORDED_GUARDS,
+  {
+    name: 'no submit from before a restore is sent again, though it is proven unsent',
+    kind: 'trigger',
+    on: 'instruction',
+    object: 'refuse_arming_after_a_restore',
+    says: 'submit_before_a_restore_is_not_sent_again',
+    given: [
+      `UPDATE submit_attempt SET outcome = 'PROVEN_UNSENT' WHERE instruction_id = '${a.instruction[0]}'`,
+    ],
+    lawful: armed,
+    forbidden: `${laterRestore}; ${armed}`,
+  },
   {
     name: 'there is one database the service last ran on',
     kind: 'constraint',

@@ -932,9 +932,9 @@ describe('an administrator who knows of a restore that shows nowhere', () => {
     const run = await payroll.uploaded(payFile(payRows(2)));
     const { id } = run;
     const release = { code: 'RUN_MAY_BE_FORGOTTEN', reason: 'nobody of it was paid' };
+    expect((await answered()).happened).toContain('the disk was rolled back');
     await payroll.as('approver').post(payroll.path(`/pay-runs/${id}/holds/release`), release);
     expect((await payroll.approve(run)).status).toBe(200);
-    expect((await answered()).happened).toContain('the disk was rolled back');
     expect((await payroll.run(id)).status).toBe('APPROVED');
     expect((await resume()).status).toBe(200);
     await payroll.until(id, ['SETTLED'], 20_000);

@@ -596,7 +596,9 @@ describe('a row held beside another run', () => {
   describe('that was cancelled after a restore, and may have been submitted before it', () => {
     const restored = newId();
     const restore = () =>
-      desk.asSuperuser(`INSERT INTO database_restore (id, what) VALUES ('${restored}', 'another database')`);
+      desk.asSuperuser(
+        `INSERT INTO database_restore (id, what, told_at) VALUES ('${restored}', 'another database', now())`,
+      );
     afterEach(() => desk.asSuperuser(`DELETE FROM database_restore WHERE id = '${restored}'`));
 
     it('says that the employee may have been paid, and is released as a further payment only', async () => {

@@ -74,7 +74,7 @@ describe('what was paid and came back', () => {
     await desk.inRun(employer, cancelled, (tx, run) => cancelRun(tx, run, 'service', 'sent twice'));
     const restored = newId();
     await desk.asSuperuser(
-      `INSERT INTO database_restore (id, what) VALUES ('${restored}', 'another database')`,
+      `INSERT INTO database_restore (id, what, told_at) VALUES ('${restored}', 'another database', now())`,
     );
     const again = await upload([elsewhere()]);
     expect(await holdsOf(again)).toEqual([

@@ -1,8 +1,9 @@
 import { Config } from '../../src/config/env';
-import { Leases, wake } from '../../src/database/leases';
+import { Claim, Leases, wake } from '../../src/database/leases';
 import { WHY_ENDED } from '../../src/pay-run/attention-words';
 import { instructionOfRun } from '../../src/pay-run/instruction.store';
 import { Abandonment } from '../../src/submission/abandonment';
+import { Halted, Work } from '../../src/submission/work';
 import type { InstructionReader } from '../../src/submission/read-back';
 import { idsOf } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
@@ -93,5 +94,36 @@ describe('what was built too often in vain', () => {
         asked: expect.stringMatching(`${asked.source}.* Why did you give one payment id to two`),
       },
     ]);
+  });
+});
+
+describe('what is to be ended by a step that a restore overtakes', () => {
+  const unmoved = { submittedBefore: () => Promise.resolve({ isUnclear: false }) };
+  it.each<[string, (abandonment: Abandonment, ...of: [Claim, Work]) => Promise<unknown>]>([
+    [
+      'to be built again',
+      (abandonment, claim, work) => abandonment.rebuild(claim, work, 'a row is not seen'),
+    ],
+    ['for an amendment', (abandonment, claim, work) => abandonment.end(claim, work)],
+  ])('is not given up before the bank was read, %s', async (_, ends) => {
+    const { superuserUrl } = office.server;
+    const { claim, work } = await claimed();
+    const reader = unmoved as unknown as InstructionReader;
+    const abandonment = new Abandonment(office.database, reader, { REBUILD_LIMIT: 5 } as Config);
+    await execute(
+      superuserUrl,
+      `INSERT INTO database_restore (id, what) VALUES (gen_random_uuid(), 'a dump')`,
+    );
+    await expect(ends(abandonment, claim, work)).rejects.toEqual(new Halted('RESTORED'));
+    const stands = `SELECT status FROM instruction WHERE id = '${ours.unmoved}'`;
+    expect(await select(superuserUrl, stands)).toEqual([{ status: 'VERIFIED' }]);
+    await execute(
+      superuserUrl,
+      `UPDATE database_restore SET told_at = now() WHERE told_at IS NULL;
+       INSERT INTO restore_check (employer_id, restore_id, passed_at)
+       SELECT '${ours.employer}', id, now() FROM database_restore ON CONFLICT DO NOTHING`,
+    );
+    await ends(abandonment, claim, work);
+    expect(await select(superuserUrl, stands)).toEqual([{ status: 'ABANDONED' }]);
   });
 });

@@ -105,6 +105,7 @@ describe('what follows a doubt', () => {
     ageMs: 70,
     readAgoMs: 10,
     timesTurnedAway: 4,
+    olderThanARestore: false,
   };
 
   it('arms a submit again that was turned away, by the bank’s word and a read after the lag bound', () => {
@@ -119,6 +120,7 @@ describe('what follows a doubt', () => {
     ['within the lag bound', { ageMs: 69 }, {}],
     ['by a read that began within it', { readAgoMs: 11 }, {}],
     ['that was turned away too often', { timesTurnedAway: 5 }, {}],
+    ['that is older than a restore, which may have forgotten the next', { olderThanARestore: true }, {}],
   ])('arms none %s', (_, doubt, otherwise) => {
     const ofAge = (ageMs: number) => afterDoubt({ ...proven, ageMs, ...doubt }, { ...limits, ...otherwise });
     expect(ofAge(70)).toBe('read-again');

@@ -93,6 +93,40 @@ describe('a submit that was not sent', () => {
     expect(await payroll.attention()).toEqual([]);
   });
 
+  /** As people who were told of it have let things go on. */
+  const restored = () =>
+    execute(
+      payroll.database.superuserUrl,
+      `INSERT INTO database_restore (id, what, told_at) VALUES (gen_random_uuid(), 'a dump', now())`,
+    );
+
+  it('is asked about where the database was restored since, which may have forgotten that it was sent again', async () => {
+    const { id, attempt } = await submitting({ BANK_TIMEOUT_MS: '8000', SUBMIT_DOUBT_MS: '1000' });
+    await restored();
+    const unsent = payroll.services[0]!.app.get(UnsentSubmits);
+    unsent.remember(attempt);
+    await unsent.takeBack();
+    expect(await statuses()).toEqual(['SUBMIT_INTENT']);
+    await payroll.stealLeases();
+    const path = await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
+    const { data } = await payroll.as('operator').get(path);
+    expect(data.certain).toContain('may have forgotten that it was sent once more');
+  });
+
+  it('is asked about where the database was restored before it was known not to leave', async () => {
+    payroll = await Payroll.start({ settings: { SUBMIT_DOUBT_MS: '1000' } });
+    const sendSubmit = jest
+      .spyOn(payroll.services[0]!.app.get(BankGateway), 'sendSubmit')
+      .mockImplementationOnce(async () => {
+        await restored();
+        return { kind: 'no', reason: 'not-sent', why: 'ECONNREFUSED' };
+      });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
+    expect(sendSubmit).toHaveBeenCalledTimes(1);
+    expect(await select(payroll.database.superuserUrl, outcome)).toEqual([{ outcome: 'IN_DOUBT' }]);
+  });
+
   /**
    * A run whose first submit does not leave, while the database refuses to write down what became of calls. The first five
    * times are those of who called; it is tried a sixth time by who remembers it.
