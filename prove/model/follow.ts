@@ -151,7 +151,7 @@ function followed(instruction: Instruction, payment: Payment): FollowedPayment {
     status,
     bankStatus,
     shownStatus: null,
-    decidedStatus: null,
+    decidedStatuses: [],
     behindForMs: null,
     shownOtherwise: null,
     rank,

@@ -42,8 +42,8 @@ export interface ReplaceablePayment {
   returned: boolean;
   /** As received, of its payment at the bank; null where none was heard of. */
   bankStatus: string | null;
-  /** The status whose meaning two people decided for it; null where they did not. */
-  decidedStatus: string | null;
+  /** The statuses whose meaning two people decided for it. */
+  decidedStatuses: readonly string[];
   /** Whether the bank ever showed what contradicts its end, or what two people declared. */
   contradicted: boolean;
   /** Whether an attention about its status or its content is open, or a submit that is not in the record may have paid it. */
@@ -85,9 +85,9 @@ export function refusalOfReplacement(
 }
 
 /** A payment that was never sent in a submitted instruction has a status at the bank that says nothing of it. */
-function isUndecided({ status, bankStatus, decidedStatus }: ReplaceablePayment): boolean {
+function isUndecided({ status, bankStatus, decidedStatuses }: ReplaceablePayment): boolean {
   if (bankStatus === null || status === 'EXCLUDED') return false;
-  return isUnclear(bankStatus) && bankStatus !== decidedStatus;
+  return isUnclear(bankStatus) && !decidedStatuses.includes(bankStatus);
 }
 
 const ENDED_UNPAID: readonly PaymentStatus[] = ['FAILED', 'REJECTED', 'CANCELLED'];
@@ -105,16 +105,17 @@ export type SecondLook = 'same' | 'moved';
  */
 export function lookAgain(
   ended: Pick<ReplaceablePayment, 'status' | 'returned'> &
-    Partial<Pick<ReplaceablePayment, 'bankStatus' | 'decidedStatus'>>,
+    Partial<Pick<ReplaceablePayment, 'bankStatus' | 'decidedStatuses'>>,
   shown: string,
 ): SecondLook {
   const reading = readBankStatus(shown);
+  const isDecided = ended.decidedStatuses?.includes(shown) ?? false;
   if (ended.status === 'VOID') {
     const left = isBeforeSubmit(shown) || (isBeforeTaken(shown) && shown === ended.bankStatus);
-    return left || isEndedUnpaid(shown) || shown === ended.decidedStatus ? 'same' : 'moved';
+    return left || isEndedUnpaid(shown) || isDecided ? 'same' : 'moved';
   }
   if (ended.returned) return reading.kind === 'returned' ? 'same' : 'moved';
   const isBack = reading.kind === 'returned' && ended.bankStatus !== NOT_PROCESSABLE;
-  const isUnpaid = isEndedUnpaid(shown) || isBack || shown === ended.decidedStatus;
+  const isUnpaid = isEndedUnpaid(shown) || isBack || isDecided;
   return ENDED_UNPAID.includes(ended.status) && isUnpaid ? 'same' : 'moved';
 }

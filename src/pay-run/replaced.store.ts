@@ -36,8 +36,9 @@ export const samePay = (other: string) => `SELECT FROM payment o WHERE o.employe
 /** A live payment `o` beside a payment `p`, of the same employee, period and kind of pay, that did not come back. */
 const OTHER_PAY = `${samePay('p')} AND o.live AND o.returned_at IS NULL AND o.id <> p.id`;
 
-/** The status of a payment `p`, or of its instruction, whose meaning two people decided for it. */
-const DECIDED_STATUS = `(SELECT d.bank_status FROM payment_decision d WHERE d.employer_id = $1 AND d.payment_id = p.id)`;
+/** The statuses of a payment `p`, or of its instruction, whose meaning two people decided for it. */
+const DECIDED_STATUSES = `ARRAY(SELECT d.bank_status FROM payment_decision d
+  WHERE d.employer_id = $1 AND d.payment_id = p.id)`;
 
 /** Whether that payment `o` pays again what was paid by another one and came back, and so is owed by itself. */
 const REPAYS_RETURNED = `(SELECT count(*) > 0 FROM ${byKey('payment', 'o.replaces_payment_id')} AS back
@@ -159,7 +160,7 @@ async function candidates(
              WHERE i.employer_id = $1 AND i.id = a.instruction_id AND i.status = 'RELEASED')))
      SELECT p.id, p.employee_id AS "employeeId", p.release_sequence AS "releaseSequence", p.status,
        p.returned_at IS NOT NULL AS returned,
-       coalesce(b.shown_status, ${STATUS_AS_FOLLOWED}) AS "bankStatus", ${DECIDED_STATUS} AS "decidedStatus",
+       coalesce(b.shown_status, ${STATUS_AS_FOLLOWED}) AS "bankStatus", ${DECIDED_STATUSES} AS "decidedStatuses",
        ${CONTRADICTED} AS contradicted,
        p.id IN (SELECT subject_id FROM asked WHERE NOT of_all)
          OR p.pay_run_id IN (SELECT subject_id FROM asked WHERE of_all)
@@ -191,7 +192,7 @@ export interface EndedPayment {
   rowNo: number;
   status: PaymentStatus;
   returned: boolean;
-  decidedStatus: string | null;
+  decidedStatuses: string[];
   /** As received; null where none was heard of. */
   bankStatus: string | null;
   bankIds: KnownIds;
@@ -252,7 +253,7 @@ async function endedInstructions(
     row_no: number;
     status: PaymentStatus;
     returned: boolean;
-    decided_status: string | null;
+    decided_statuses: string[];
     bank_status: string | null;
     bank_payment_id: string | null;
     bank_transaction_id: string | null;
@@ -269,7 +270,7 @@ async function endedInstructions(
        WHERE i.employer_id = $1 AND i.pay_run_id = ANY (ARRAY(SELECT pay_run_id FROM paid))
          AND i.bank_instruction_id IS NOT NULL)
      SELECT i.id AS instruction_id, i.status AS instruction_status, i.bank_instruction_id, i.account_id,
-       i.created_at, p.id AS payment_id, p.row_no, p.status, p.returned_at IS NOT NULL AS returned, ${DECIDED_STATUS} AS decided_status,
+       i.created_at, p.id AS payment_id, p.row_no, p.status, p.returned_at IS NOT NULL AS returned, ${DECIDED_STATUSES} AS decided_statuses,
        ${STATUS_AS_FOLLOWED} AS bank_status,
        b.bank_payment_id, b.bank_transaction_id,
        EXISTS (SELECT FROM unseen_decision w
@@ -297,7 +298,7 @@ async function endedInstructions(
       rowNo: row.row_no,
       status: row.status,
       returned: row.returned,
-      decidedStatus: row.decided_status,
+      decidedStatuses: row.decided_statuses,
       bankStatus: row.bank_status,
       bankIds: knownIds(row.bank_payment_id, row.bank_transaction_id),
       byWord: row.by_word,

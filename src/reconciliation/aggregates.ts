@@ -230,11 +230,11 @@ const AGGREGATES = `
   GROUP BY p.pay_run_id, p.status, l.bank_status, l.status
   UNION ALL
   SELECT 'decided', p.pay_run_id, p.status, l.bank_status, l.status, count(*), sum(p.amount_minor)
-  FROM payment_decision d
-  JOIN payment p ON p.employer_id = d.employer_id AND p.id = d.payment_id AND p.pay_run_id = ANY ($2)
+  FROM payment p
   JOIN at_bank l ON l.payment_id = p.id AND l.row_no = p.row_no AND l.add_outcome IN ('ADDED', 'ADOPTED')
     AND l.status NOT IN ('ABANDONED', 'CANCELLED')
-  WHERE d.employer_id = $1
+  WHERE p.employer_id = $1 AND p.pay_run_id = ANY ($2)
+    AND p.id IN (SELECT payment_id FROM payment_decision WHERE employer_id = $1)
   GROUP BY p.pay_run_id, p.status, l.bank_status, l.status
   UNION ALL
   SELECT 'superseded', p.pay_run_id, p.status, (p.returned_at IS NOT NULL)::text, (l.payment_id IS NOT NULL)::text,

@@ -32,7 +32,7 @@ interface Row {
   amount_minor: string;
 }
 
-/** The decisions by which payments of a run ended, oldest first. */
+/** The decisions on payments of a run, oldest first: of one that showed several statuses each that was decided. */
 export async function decisionsOf(tx: EmployerTransaction, payRunId: string): Promise<Decision[]> {
   const rows = await tx.query<Row>(
     `SELECT a.id AS action_id, a.action, d.bank_status, a.reason, a.evidence, a.proposed_by, a.confirmed_by,

@@ -31,7 +31,7 @@ export interface ReconciledRow {
   /** The payment of an earlier run it is made instead of, and the one made instead of it. */
   replacesPaymentId: string | null;
   replacedByPaymentId: string | null;
-  /** The action by which two people decided what the bank's status means for it. */
+  /** The last action by which two people decided what a status of the bank means for it. */
   decisionId: string | null;
   difference: RowDifference | undefined;
 }
@@ -57,7 +57,10 @@ const ROWS = `
     p.charges_minor, b.bank_payment_id, b.bank_status, ${REPLACED_BY} AS replaced_by_id,
     d.action_id AS decision_id
   FROM payment p
-  LEFT JOIN payment_decision d ON d.employer_id = p.employer_id AND d.payment_id = p.id
+  LEFT JOIN (
+    SELECT DISTINCT ON (o.payment_id) o.payment_id, o.action_id
+    FROM payment_decision o JOIN attention_action a ON a.employer_id = o.employer_id AND a.id = o.action_id
+    WHERE o.employer_id = $1 ORDER BY o.payment_id, a.confirmed_at DESC) AS d ON d.payment_id = p.id
   LEFT JOIN (
     SELECT b.payment_id, b.row_no, b.bank_payment_id, ${STATUS_AT_BANK} AS bank_status
     FROM bank_payment b JOIN instruction i ON i.employer_id = b.employer_id AND i.id = b.instruction_id

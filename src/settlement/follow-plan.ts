@@ -30,8 +30,8 @@ export interface FollowedPayment {
   bankStatus: string | null;
   /** An undocumented status that the bank shows instead of the end it had; null where it shows none. */
   shownStatus: string | null;
-  /** The status, its own or its instruction's, whose meaning two people decided; null where they did not. */
-  decidedStatus: string | null;
+  /** The statuses, its own or its instruction's, whose meaning two people decided. */
+  decidedStatuses: readonly string[];
   /** For how long, in milliseconds, the bank has shown it now and then as before its end; null where it has not. */
   behindForMs: number | null;
   /** The fields that the bank has shown otherwise than they were sent, by commas, and not as sent since; null for none. */
@@ -238,7 +238,7 @@ export function isPaidByWord({ status, rank }: Pick<FollowedPayment, 'status' | 
  * else that the bank shows contradicts them.
  */
 function progressOfVoid(payment: FollowedPayment, { status }: SeenStatus): Progress | undefined {
-  const isDecided = isUnclear(status) && status === payment.decidedStatus;
+  const isDecided = isUnclear(status) && payment.decidedStatuses.includes(status);
   // Earlier versions kept what contradicts it where nothing was shown before.
   const isKnown = status === payment.bankStatus && !isSettledStatus(status);
   if (isBeforeSubmit(status) || isDecided || isKnown) return undefined;

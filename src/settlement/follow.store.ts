@@ -21,7 +21,7 @@ interface StoredRecord extends StoredIds {
   payment_id: string;
   bank_status: string | null;
   shown_status: string | null;
-  decided_status: string | null;
+  decided_statuses: string[] | null;
   behind_for_ms: string | null;
   shown_otherwise: string | null;
   bank_rank: number;
@@ -78,9 +78,11 @@ export async function followedPayments(
     `SELECT b.row_no, b.payment_id, bank_payment_id, bank_transaction_id, ${STATUS_AS_FOLLOWED} AS bank_status,
        shown_status, bank_rank,
        extract(epoch FROM clock_timestamp() - behind_since) * 1000 AS behind_for_ms,
-       shown_otherwise, d.bank_status AS decided_status
+       shown_otherwise, d.statuses AS decided_statuses
      FROM bank_payment b
-     LEFT JOIN payment_decision d ON d.employer_id = $1 AND d.instruction_id = $2 AND d.row_no = b.row_no
+     LEFT JOIN (
+       SELECT row_no, array_agg(bank_status) AS statuses FROM payment_decision
+       WHERE employer_id = $1 AND instruction_id = $2 GROUP BY row_no) d ON d.row_no = b.row_no
      WHERE b.employer_id = $1 AND b.instruction_id = $2 ORDER BY b.row_no`,
     [tx.employerId, instructionId],
     'kept',
@@ -101,7 +103,7 @@ export async function followedPayments(
       status: payment.status,
       bankStatus: record.bank_status,
       shownStatus: record.shown_status,
-      decidedStatus: record.decided_status,
+      decidedStatuses: record.decided_statuses ?? [],
       behindForMs: record.behind_for_ms === null ? null : Number(record.behind_for_ms),
       shownOtherwise: record.shown_otherwise,
       rank: record.bank_rank,

@@ -209,8 +209,8 @@ function shownAfterEnd(
 ): ReadonlyMap<string, SomePayments> {
   const groups = new Map<string, SomePayments>();
   for (const payment of payments) {
-    const { shownStatus, decidedStatus, status } = payment;
-    if (shownStatus === null || shownStatus === decidedStatus) continue;
+    const { shownStatus, decidedStatuses, status } = payment;
+    if (shownStatus === null || decidedStatuses.includes(shownStatus)) continue;
     const subjectId = subjectAfterEnd(id, status, shownStatus);
     const group = groups.get(subjectId);
     if (group) group.push(payment);

@@ -84,10 +84,10 @@ async function endedOf(
   const rows = await tx.query<{ settled: boolean; count: number; total: string }>(
     `SELECT p.status = 'SETTLED' AS settled, count(*)::int AS count, sum(p.amount_minor) AS total
      FROM payment p
-     LEFT JOIN payment_decision d ON d.employer_id = $1 AND d.payment_id = p.id
      WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.row_no BETWEEN $3 AND $4
        AND p.status IN (${words(['SETTLED', ...PAYMENT_UNPAID])})
-     GROUP BY p.status = 'SETTLED', d.payment_id IS NULL, p.returned_at IS NULL`,
+     GROUP BY p.status = 'SETTLED', p.returned_at IS NULL,
+       EXISTS (SELECT FROM payment_decision d WHERE d.employer_id = $1 AND d.payment_id = p.id)`,
     [tx.employerId, payRunId, firstRow, lastRow],
   );
   return rows.map(({ settled, count, total }) => ({ settled, count, totalMinor: BigInt(total) }));

@@ -19,7 +19,7 @@ import {
 } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
 import { subjectAfterEnd } from '../pay-run/named-subject';
-import { PaymentStatus } from '../domain/payment';
+import { PAYMENT_UNPAID, PaymentStatus } from '../domain/payment';
 import { readToDecide } from '../employer/bank-problem';
 import { BankReads } from '../employer/bank-reads';
 import { DECIDED } from '../employer/instruction-at-bank';
@@ -80,7 +80,8 @@ export class StatusMeaning {
   /**
    * Reads at the bank whether what was proposed still waits: a status that says what became of a payment needs no decision,
    * and one that is further on than was asked about, or in another that is unclear, speaks against NOT_PAID.
-   * @throws DomainError STATUS_IS_CLEAR, WAS_EXECUTED, SHOWN_OTHERWISE; Problem 503 while the bank cannot be read
+   * @throws DomainError STATUS_IS_CLEAR, SHOWN_OTHERWISE, and those of `decidedBy`; Problem 503 while the bank cannot be
+   * read
    */
   async prove(employerId: string, attention: Attention, action: AttentionActionRow): Promise<void> {
     const { work, open, waiting, rows } = await this.database.inEmployer(employerId, async (tx) => {
@@ -89,7 +90,7 @@ export class StatusMeaning {
       return {
         work: found,
         open: all,
-        waiting: decidedBy(all, attention, action),
+        waiting: await decidedBy(tx, all, attention, action),
         rows: found && expectedRows(found.instruction.id, await payableRows(tx, this.personal, found)),
       };
     });
@@ -142,11 +143,11 @@ export class StatusMeaning {
 
   /**
    * Ends the payments by the word of the two, each with the decision it rests on.
-   * @throws DomainError NOTHING_TO_DECIDE, WAS_EXECUTED
+   * @throws DomainError NOTHING_TO_DECIDE, and those of `decidedBy`
    */
   async decide(tx: EmployerTransaction, attention: Attention, action: AttentionActionRow): Promise<void> {
     const instruction = await lockInstruction(tx, attention.instructionId ?? '');
-    const waiting = decidedBy(await waitingFor(tx, attention), attention, action);
+    const waiting = await decidedBy(tx, await waitingFor(tx, attention), attention, action);
     if (waiting.length === 0) throw nothingToDecide();
     await tx.query(
       `INSERT INTO payment_decision (employer_id, instruction_id, row_no, payment_id, action_id, bank_status)
@@ -199,22 +200,44 @@ export class StatusMeaning {
 }
 
 /**
- * Of what waits the payments an action names, where people were told of them. The bank's word that one was not paid was
- * given of the status it had then. @throws DomainError WAS_EXECUTED where one has another by now
+ * Of what waits the payments an action names, where people were told of them, by a status that they were asked about. The
+ * bank's word that one was not paid was given of the status it had then, and none was of those whose end says the opposite.
+ * @throws DomainError WAS_EXECUTED, STATUS_NOT_ASKED, ENDED_UNPAID
  */
-function decidedBy(
+async function decidedBy(
+  tx: EmployerTransaction,
   waiting: readonly Waiting[],
   attention: Attention,
   { action, paymentIds, paymentStatuses }: AttentionActionRow,
-): Waiting[] {
+): Promise<Waiting[]> {
   const named = new Map(paymentIds?.map((id, at) => [id, paymentStatuses?.[at]]));
+  const waitingIds = new Set(waiting.map(({ paymentId }) => paymentId));
+  const over = [...named.keys()].filter((id) => !waitingIds.has(id));
+  const refuted = await endedAs(tx, over, action === 'PAID' ? PAYMENT_UNPAID : ['SETTLED']);
+  if (refuted > 0) throw action === 'PAID' ? endedUnpaid(refuted) : wasExecuted(refuted);
   const isAsked = askedBy(attention);
   const decided = waiting.filter(
     (one) => named.has(one.paymentId) && isAsked(one, named.get(one.paymentId) ?? one.status),
   );
   const wentOn = decided.filter(({ paymentId, status }) => (named.get(paymentId) ?? status) !== status);
   if (action === 'NOT_PAID' && wentOn.length > 0) throw wasExecuted(wentOn.length);
+  const unasked = decided.filter((one) => !isAsked(one, one.status));
+  if (unasked.length > 0) throw statusNotAsked(unasked.length);
   return decided;
+}
+
+/** How many payments have ended so, or so as the bank shows in contradiction to the end they had. */
+async function endedAs(
+  tx: EmployerTransaction,
+  paymentIds: readonly string[],
+  ends: readonly PaymentStatus[],
+): Promise<number> {
+  const ended = await tx.query(
+    `SELECT FROM payment p WHERE p.employer_id = $1 AND p.id = ANY ($2) AND (p.status = ANY ($3) OR EXISTS (
+       SELECT FROM attention a WHERE a.employer_id = $1 AND a.payment_id = p.id AND a.kind = 'CONTRADICTION'))`,
+    [tx.employerId, paymentIds, ends],
+  );
+  return ended.length;
 }
 
 /** Whether a payment is one that an attention asked about by a status. */
@@ -223,10 +246,11 @@ function askedBy({ askedRows }: Attention): (payment: Waiting, status: string) =
   return ({ rowNo }, status) => told.has(`${rowNo} ${status}`);
 }
 
-/** Open payments, and those that ended unpaid and show what nobody documents, of an instruction `i`. */
+/** Open payments, and those that ended unpaid and show what nobody documents, or has decided, of an instruction `i`. */
 const OPEN = `i.status = 'SUBMITTED' AND p.status = 'SUBMITTED'`;
 const ENDED_UNCLEAR = `b.shown_status IS NOT NULL AND p.status IN ('FAILED', 'REJECTED', 'CANCELLED') AND NOT EXISTS (
-  SELECT FROM payment_decision d WHERE d.employer_id = b.employer_id AND d.payment_id = b.payment_id)`;
+  SELECT FROM payment_decision d
+  WHERE d.employer_id = b.employer_id AND d.payment_id = b.payment_id AND d.bank_status = b.shown_status)`;
 
 /** The payments of its instruction that may wait for the attention's answer, by what people are asked now, in row order. */
 async function waitingFor(tx: EmployerTransaction, attention: Attention): Promise<Waiting[]> {
@@ -300,6 +324,20 @@ function wasExecuted(payments: number): DomainError {
   return new DomainError(
     'WAS_EXECUTED',
     `The bank shows that ${payments} of these payments went on; they cannot be declared not paid. Withdraw this, and read what is asked then.`,
+  );
+}
+
+function statusNotAsked(payments: number): DomainError {
+  return new DomainError(
+    'STATUS_NOT_ASKED',
+    `${payments} of these payments show another status by now, which this did not ask about. Withdraw this, and read what is asked then.`,
+  );
+}
+
+function endedUnpaid(payments: number): DomainError {
+  return new DomainError(
+    'ENDED_UNPAID',
+    `${payments} of these payments have ended unpaid by now; what was proposed cannot be true of them. Withdraw this, and read what is asked then.`,
   );
 }
 

@@ -266,6 +266,20 @@ describe('two sessions at once', () => {
     return outcome;
   }
 
+  it('do not end a payment by what two statuses mean', async () => {
+    const { payment_decision: decision } = secondRows(2);
+    await execute(
+      trial.superuserUrl,
+      `UPDATE attention SET happened = 'this: PRO_ODD (rows 1, 2), PRO_ODDER (rows 1, 2)'
+       WHERE employer_id = '${theirs.employer}'`,
+    );
+    const outcome = await race(
+      insertion('payment_decision', decision),
+      insertion('payment_decision', { ...decision, bank_status: 'PRO_ODDER' }),
+    );
+    expect(outcome).toBe('one_decision_ends_a_payment');
+  });
+
   it('do not put a row in two live instructions', async () => {
     const [, overlapping] = theirs.fresh;
     await execute(

@@ -67,6 +67,25 @@ const BY_TWO: Omit<Guard, 'name' | 'lawful' | 'forbidden'> = {
   object: 'refuse_meaning_without_two_people',
   says: 'meaning_needs_two_people',
 };
+const BY_MEANING = 'DROP TRIGGER refuse_meaning_without_two_people ON payment_decision';
+/** The first payment, of which a status was decided, is so. */
+const stands = (status: string) => `SET LOCAL session_replication_role = replica;
+  UPDATE payment SET status = '${status}', live = '${status}' IN ('SUBMITTED', 'SETTLED') WHERE id = '${a.payment}'; SET LOCAL session_replication_role = origin`;
+const declaredUnpaid = insertion('attention_action', { ...action, action: 'NOT_PAID' });
+/** What a further status of it means is decided. */
+const further = insertion('payment_decision', {
+  ...decision,
+  row_no: 1,
+  payment_id: a.payment,
+  bank_status: 'PRO_ODDER',
+  action_id: FRESH,
+});
+const BY_ITS_END: Omit<Guard, 'name' | 'lawful' | 'forbidden'> = {
+  kind: 'trigger',
+  on: 'payment_decision',
+  object: 'refuse_second_meaning',
+  says: 'one_decision_ends_a_payment',
+};
 
 const { unseen_decision: word } = second;
 const worded = (by: Row, of: Row = {}) =>
@@ -169,8 +188,8 @@ const MEANING_GUARDS: Guard[] = [
     name: 'what a status means is decided once for a payment',
     kind: 'constraint',
     on: 'payment_decision',
-    object: 'payment_decision_employer_id_payment_id_key',
-    given: ['DROP TRIGGER refuse_meaning_without_two_people ON payment_decision'],
+    object: 'payment_decision_employer_id_payment_id_bank_status_key',
+    given: [BY_MEANING, 'DROP TRIGGER refuse_second_meaning ON payment_decision'],
     lawful: insertion('payment_decision', decision),
     forbidden: insertion('payment_decision', { ...decision, payment_id: a.payment }),
   },
@@ -179,9 +198,23 @@ const MEANING_GUARDS: Guard[] = [
     kind: 'constraint',
     on: 'payment_decision',
     object: 'payment_decision_pkey',
-    given: ['DROP TRIGGER refuse_meaning_without_two_people ON payment_decision'],
+    given: [BY_MEANING],
     lawful: insertion('payment_decision', decision),
     forbidden: insertion('payment_decision', { ...decision, row_no: 1 }),
+  },
+  ...['SUBMITTED', 'SETTLED', 'VOID'].map((status): Guard => ({
+    name: `a payment that is ${status} is decided by one status only`,
+    ...BY_ITS_END,
+    given: [BY_MEANING, declaredUnpaid],
+    lawful: `${stands('REJECTED')}; ${further}`,
+    forbidden: `${stands(status)}; ${further}`,
+  })),
+  {
+    name: 'what has ended unpaid is not decided to be paid by a further status',
+    ...BY_ITS_END,
+    given: [BY_MEANING, stands('REJECTED')],
+    lawful: `${declaredUnpaid}; ${further}`,
+    forbidden: `${insertion('attention_action', action)}; ${further}`,
   },
   ...(<{ without: string; change: Row }[]>[
     { without: 'payments', change: { payment_ids: null } },

@@ -7,7 +7,7 @@ const FAILED: ReplaceablePayment = {
   status: 'FAILED',
   returned: false,
   bankStatus: 'PRO_ROUTING_FAILED',
-  decidedStatus: null,
+  decidedStatuses: [],
   contradicted: false,
   doubted: false,
   successor: 'none',
@@ -21,7 +21,7 @@ const payments: fc.Arbitrary<ReplaceablePayment> = fc.record({
   status: fc.constantFrom(...PAYMENT_STATUSES),
   returned: fc.boolean(),
   bankStatus: fc.constantFrom(null, 'PRO_MANUAL_REVIEW', ...BANK_STATUSES),
-  decidedStatus: fc.constant(null),
+  decidedStatuses: fc.constant([]),
   contradicted: fc.boolean(),
   doubted: fc.boolean(),
   successor: fc.constantFrom('none', 'live', 'ended'),
@@ -131,10 +131,16 @@ describe('a second look', () => {
   });
 
   it('of what two people declared not paid is the same in the status they decided about, and in no other', () => {
-    const ended = { status: 'VOID', returned: false, decidedStatus: 'PRO_MANUAL_REVIEW' } as const;
+    const ended = { status: 'VOID', returned: false, decidedStatuses: ['PRO_MANUAL_REVIEW'] } as const;
     expect(lookAgain(ended, 'PRO_MANUAL_REVIEW')).toBe('same');
     expect(lookAgain(ended, 'EXCHANGE_ERROR')).toBe('moved');
     expect(lookAgain(ended, 'SETTLED')).toBe('moved');
+  });
+
+  it('of what failed is the same in each status that two people decided about, whichever came last', () => {
+    const ended = { status: 'REJECTED', returned: false, decidedStatuses: ['FOO', 'BAR'] } as const;
+    const shown = ['FOO', 'BAR', 'BAZ'].map((status) => lookAgain(ended, status));
+    expect(shown).toEqual(['same', 'same', 'moved']);
   });
 
   it.each(['SUB_STARTED', 'SUB_IS_VALID', 'SUB_STRONG_AUTH_REQUIRED'])(

@@ -53,6 +53,16 @@ const recorded = (whole?: string) =>
     return kept.every((one, n) => one.own === rows[n] && (whole === undefined || one.whole === whole));
   }, 10_000);
 
+/** What people are asked once the second row of a run, which ended as REJECTED, is shown in such a status. */
+async function askedAfterEnd(id: string, status: string, told = '2'): Promise<string> {
+  rows[1] = status;
+  await eventually(async () => {
+    await payroll.wakeAll();
+    return (await asked()).join().includes(`had ended as REJECTED: ${status} (rows ${told}).`);
+  }, 15_000);
+  return payroll.askedAbout(id, 'UNKNOWN_STATUS');
+}
+
 /** A run of so many payments of one amount: what the bank shows of their instruction, and then of each. */
 async function showing(whole: string, ...each: string[]): Promise<string> {
   [rows, ofInstruction] = [each.map(() => 'INITIATED'), whole];
@@ -161,11 +171,7 @@ describe('what a status means', () => {
   it('can be decided of what has ended though that was not kept, and nothing is read any more', async () => {
     const id = await showing('SUBMITTED', 'SETTLED', 'REJECTED');
     await eventually(async () => (await statuses(id)).join() === 'SETTLED,REJECTED', 15_000);
-    rows[1] = 'FOO';
-    await eventually(async () => {
-      await payroll.wakeAll();
-      return (await asked()).join().includes('had ended as REJECTED: FOO (rows 2).');
-    }, 15_000);
+    await askedAfterEnd(id, 'FOO');
     await payroll.letRest('FOLLOW');
     await execute(payroll.database.superuserUrl, 'UPDATE attention SET asked_rows = NULL');
     const { app } = payroll.services[0]!;
@@ -181,5 +187,131 @@ describe('what a status means', () => {
     }, 15_000);
     const decided = await payroll.decide(await payroll.askedAbout(id, 'UNKNOWN_STATUS'), word('NOT_PAID'));
     expect([decided.status, decided.data.code]).toEqual([200, undefined]);
+  });
+});
+
+describe('what one undocumented status after an end means', () => {
+  const report = async (id: string) =>
+    (await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`))).data;
+  const successorOf = (id: string) =>
+    payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), {
+      executionDate: payroll.executionDate(),
+      submitAt: payroll.clock.now().toISOString(),
+    });
+
+  it('is asked, and decided, beside what another was decided to mean, and not once more', async () => {
+    const id = await showing('SUBMITTED', 'SETTLED', 'REJECTED');
+    await eventually(async () => (await statuses(id)).join() === 'SETTLED,REJECTED', 15_000);
+    const first = await askedAfterEnd(id, 'FOO');
+    expect((await payroll.decide(first, word('NOT_PAID'))).status).toBe(200);
+    expect(await report(id)).toMatchObject({ explained: true, decisions: [{ bankStatus: 'FOO' }] });
+
+    const second = await askedAfterEnd(id, 'BAR');
+    expect((await payroll.as('finance').get(second)).data.actions).toEqual(['NOT_PAID']);
+    expect(await report(id)).toMatchObject({ explained: false });
+    const early = await successorOf(id);
+    expect([early.status, early.data.payments?.[0]?.code]).toEqual([409, 'PAYMENT_STATUS_UNCLEAR']);
+    const decided = await payroll.decide(second, word('NOT_PAID'));
+    expect([decided.status, decided.data.code]).toEqual([200, undefined]);
+    expect(await report(id)).toMatchObject({
+      explained: true,
+      table: { notPaid: { payments: 1, amount: '1000.00' } },
+      decisions: [
+        { bankStatus: 'FOO', payments: 1, amount: '1000.00' },
+        { bankStatus: 'BAR', payments: 1, amount: '1000.00' },
+      ],
+    });
+    const { data: confirmed } = await payroll.as('finance').get(second);
+    const listed = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation/rows`), {
+      headers: { accept: 'text/csv' },
+    });
+    const [, paid, unpaid, ...more] = listed.data.trim().split('\r\n');
+    expect([paid.includes('act_'), unpaid.endsWith(confirmed.decisions[0].id), more]).toEqual([
+      false,
+      true,
+      [],
+    ]);
+
+    // What it has shown before, and they decided of it, is no news.
+    rows[1] = 'FOO';
+    await eventually(async () => {
+      await payroll.wakeAll();
+      const shownNow = await select<{ status: string }>(
+        payroll.database.superuserUrl,
+        'SELECT shown_status AS status FROM bank_payment WHERE row_no = 2',
+      );
+      return shownNow[0]?.status === 'FOO';
+    }, 15_000);
+    expect(await asked()).toEqual([]);
+    expect(await report(id)).toMatchObject({ explained: true });
+    expect((await successorOf(id)).data).toMatchObject({ payments: 1 });
+  });
+});
+
+describe('the word on several payments, of which one goes on before it is confirmed', () => {
+  it('is refused as PAID where one shows what nobody was asked about, and can be given of the others', async () => {
+    const id = await showing('SUBMITTED', 'FOO', 'FOO', 'SUBMITTED');
+    const path = await payroll.askedAbout(id, 'UNKNOWN_STATUS');
+    expect((await payroll.propose(path, word('PAID'))).status).toBe(201);
+    rows = ['EXCHANGED', 'FOO', 'SUBMITTED'];
+    await recorded();
+    expect(await payroll.askedAbout(id, 'UNKNOWN_STATUS')).toBe(path);
+    const refused = await payroll.confirm(path);
+    expect([refused.status, refused.data.code]).toEqual([409, 'STATUS_NOT_ASKED']);
+    expect(await statuses(id)).toEqual(['SUBMITTED', 'SUBMITTED', 'SUBMITTED']);
+    await payroll.as('operator').delete(`${path}/actions`);
+    expect((await payroll.decide(path, word('PAID'))).status).toBe(200);
+    expect(await statuses(id)).toEqual(['SUBMITTED', 'SETTLED', 'SUBMITTED']);
+  });
+
+  it.each([
+    ['PAID', 'all', 'SETTLED', 200, undefined, 'SETTLED,SETTLED,SETTLED'],
+    ['PAID', 'some', 'SETTLED', 200, undefined, 'SETTLED,SETTLED,SUBMITTED'],
+    ['PAID', 'all', 'REJECTED', 409, 'ENDED_UNPAID', 'REJECTED,SUBMITTED,SUBMITTED'],
+    ['PAID', 'some', 'REJECTED', 409, 'ENDED_UNPAID', 'REJECTED,SUBMITTED,SUBMITTED'],
+    ['NOT_PAID', 'all', 'SETTLED', 409, 'WAS_EXECUTED', 'SETTLED,SUBMITTED,SUBMITTED'],
+    ['NOT_PAID', 'some', 'SETTLED', 409, 'WAS_EXECUTED', 'SETTLED,SUBMITTED,SUBMITTED'],
+    ['NOT_PAID', 'all', 'REJECTED', 200, undefined, 'REJECTED,VOID,VOID'],
+    ['NOT_PAID', 'some', 'REJECTED', 200, undefined, 'REJECTED,VOID,SUBMITTED'],
+    ['NOT_PAID', 'it alone', 'REJECTED', 409, 'NOTHING_TO_DECIDE', 'REJECTED,SUBMITTED,SUBMITTED'],
+  ] as const)(
+    'is taken of the others only where the bank does not end that one otherwise (%s of %s: %s)',
+    async (action, named, end, status, code, then) => {
+      const id = await showing('SUBMITTED', 'FOO', 'FOO', 'FOO');
+      const path = await payroll.askedAbout(id, 'UNKNOWN_STATUS');
+      const count = { all: 3, some: 2, 'it alone': 1 }[named];
+      const ids = (await payments(id)).slice(0, count).map((one) => one.id);
+      const proposal = word(action, named === 'all' ? undefined : ids);
+      expect((await payroll.propose(path, proposal)).status).toBe(201);
+      rows[0] = end;
+      await eventually(async () => {
+        await payroll.wakeAll();
+        return (await statuses(id))[0] === end;
+      }, 15_000);
+      expect(await payroll.askedAbout(id, 'UNKNOWN_STATUS')).toBe(path);
+      const confirmed = await payroll.confirm(path);
+      expect([confirmed.status, confirmed.data.code]).toEqual([status, code]);
+      expect((await statuses(id)).join()).toBe(then);
+      if (status === 200) return;
+      await payroll.as('operator').delete(`${path}/actions`);
+      expect((await payroll.decide(path, word(action))).status).toBe(200);
+    },
+  );
+
+  it('is not taken of what had ended either where the bank shows that one of them was paid', async () => {
+    const id = await showing('SUBMITTED', 'SETTLED', 'REJECTED', 'REJECTED');
+    await eventually(async () => (await statuses(id)).join() === 'SETTLED,REJECTED,REJECTED', 15_000);
+    rows[2] = 'FOO';
+    const path = await askedAfterEnd(id, 'FOO', '2, 3');
+    expect((await payroll.propose(path, word('NOT_PAID'))).status).toBe(201);
+    rows[1] = 'SETTLED';
+    await eventually(async () => {
+      await payroll.wakeAll();
+      return (await payroll.attention()).some(({ kind }) => kind === 'CONTRADICTION');
+    }, 15_000);
+    const refused = await payroll.confirm(path);
+    expect([refused.status, refused.data.code]).toEqual([409, 'WAS_EXECUTED']);
+    await payroll.as('operator').delete(`${path}/actions`);
+    expect((await payroll.decide(path, word('NOT_PAID'))).status).toBe(200);
   });
 });

@@ -162,7 +162,7 @@ describe('what failed after its submit, read again before it is paid otherwise',
     const declared = {
       ...failed,
       payments: [
-        { ...payment, status: 'VOID', bankStatus: 'EXCHANGE_ERROR', decidedStatus: 'EXCHANGE_ERROR' },
+        { ...payment, status: 'VOID', bankStatus: 'EXCHANGE_ERROR', decidedStatuses: ['EXCHANGE_ERROR'] },
       ],
     } as EndedInstruction;
     expect(await lookAt('EXCHANGE_ERROR', declared)).toEqual({ moved: [], unseen: [] });

@@ -298,7 +298,7 @@ describe('a newly read status', () => {
 
   it('says nothing of what two people declared not paid by the status that it comes to show', () => {
     const declared = followed({ status: 'VOID', rank: 4, bankStatus: 'INITIATED' });
-    const decided = { ...declared, decidedStatus: 'EXCHANGE_ERROR' };
+    const decided = { ...declared, decidedStatuses: ['EXCHANGE_ERROR'] };
     expect(progressOf(decided, { status: 'EXCHANGE_ERROR' })).toBeUndefined();
     expect(progressOf(decided, { status: 'EXCHANGED' })?.alarm).toBe('CONTRADICTION');
     expect(progressOf(declared, { status: 'EXCHANGE_ERROR' })?.alarm).toBe('CONTRADICTION');

@@ -14,7 +14,7 @@ export function followed(change: Partial<FollowedPayment> = {}): FollowedPayment
     status: 'SUBMITTED',
     bankStatus: null,
     shownStatus: null,
-    decidedStatus: null,
+    decidedStatuses: [],
     behindForMs: null,
     shownOtherwise: null,
     rank: 0,

@@ -107,7 +107,7 @@ describe('money that came in for payments whose money is not kept', () => {
     status: 'SETTLED',
     bankStatus: 'SETTLED',
     shownStatus: null,
-    decidedStatus: null,
+    decidedStatuses: [],
     behindForMs: null,
     shownOtherwise: null,
     rank: 14,

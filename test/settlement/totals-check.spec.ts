@@ -4,9 +4,9 @@ import type { Config } from '../../src/config/env';
 import { Instruction, PlannedInstruction } from '../../src/pay-run/instruction.entity';
 import { Lateness } from '../../src/settlement/lateness';
 import { isAsPlanned, TotalsCheck } from '../../src/settlement/totals-check';
-import { idsOf } from '../database/two-employers';
+import { firstRows, idsOf, insertion } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
-import { select } from '../support/database';
+import { execute, select } from '../support/database';
 
 const ours = idsOf(1);
 let office: NothingAsked;
@@ -90,4 +90,17 @@ describe('what the bank has calculated of a submitted instruction', () => {
     expect(isAsPlanned(planned, shownAs({ groups: processable, calculatedCount: 1 }))).toBe(true);
     expect(isAsPlanned(planned, shownAs({ groups: processable, calculatedCount: 2 }))).toBe(false);
   });
+});
+
+it('what has failed is counted once where people decided what several statuses after its end mean', async () => {
+  const { payment_decision: decision } = firstRows(1);
+  await execute(
+    office.server.superuserUrl,
+    `SET session_replication_role = replica;
+     UPDATE payment SET status = 'REJECTED', live = false WHERE id = '${ours.payment}';
+     ${insertion('payment_decision', { ...decision, bank_status: 'PRO_ODDER' })}`,
+  );
+  const { totalsCheckedAt } = await check({ groups: [{ group: 'PROCESSABLE', count: 0, totalMinor: 0n }] });
+  expect(totalsCheckedAt).not.toBeNull();
+  expect(await asked()).toEqual([]);
 });
