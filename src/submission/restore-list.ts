@@ -41,8 +41,8 @@ export class RestoreList {
   mayGoOn?: boolean;
   /** Our ids of the instructions of which it shows what was sent, of any date; empty before its end. */
   sent: ReadonlySet<string | undefined> = new Set();
-  /** Our ids of some of the instructions of which it shows a payment as before the submit, and from before the moment. */
-  readonly unsubmitted = new Set<string>();
+  /** Some of what it shows as before the submit, and from before the moment; empty before its end. */
+  readonly unsubmitted: Group[] = [];
   private readonly groups = new Map<string, Group>();
   private readonly strangers = new Set<string>();
   private readonly shownSettled = new Set<string>();
@@ -78,9 +78,6 @@ export class RestoreList {
     const isSettled = status === 'SETTLED' && !isInward;
     if (isSettled && instructionId !== undefined) this.isOurSettled = true;
     if (isEnd(status) && this.held.settled.has(bankPaymentId)) this.shownSettled.add(bankPaymentId);
-    const isOldUnsubmitted = isBeforeSubmit(status) && !isInward && this.isOld(datedMs);
-    if (isOldUnsubmitted && instructionId !== undefined && this.unsubmitted.size < MOST_UNSUBMITTED)
-      this.unsubmitted.add(instructionId);
     const isNameless = bankInstructionId === undefined && instructionId === undefined;
     if (isNameless && this.isOld(datedMs)) return;
     const key = keyOf(payment, instructionId);
@@ -99,12 +96,16 @@ export class RestoreList {
     this.mayGoOn = mayGoOn;
     const all = [...this.groups.values()];
     this.sent = new Set(all.filter((group) => !group.isInward).map(({ instructionId }) => instructionId));
-    for (const [key, { bankInstructionId, instructionId, datedMs, isInward }] of this.groups) {
+    for (const [key, group] of this.groups) {
+      const { bankInstructionId, instructionId, datedMs, isInward } = group;
       const isForeign = instructionId === undefined && this.strangers.has(key);
       const isUnsent = this.held.unsent.has(bankInstructionId ?? instructionId ?? '');
       const isOtherSide = isInward && this.sent.has(instructionId);
-      if (isForeign || isOtherSide || (this.isOld(datedMs) && !isUnsent)) this.groups.delete(key);
+      const isPast = this.isOld(datedMs) && !isUnsent;
+      if (isPast && isShownBefore(group)) this.unsubmitted.push(group);
+      if (isForeign || isOtherSide || isPast) this.groups.delete(key);
     }
+    this.unsubmitted.splice(MOST_UNSUBMITTED);
   }
 
   /** By what tells one from another in any reading. */
@@ -134,6 +135,11 @@ export class RestoreList {
     this.groups.set(key, group);
     return group;
   }
+}
+
+/** Whether all of an instruction that a list shows as sent stands as before its submit. */
+export function isShownBefore({ isInward, moved, one }: Group): boolean {
+  return !isInward && moved === undefined && isBeforeSubmit(one.status);
 }
 
 /** What the whole list and that from a date on show together, the youngest first; and whether the whole one lacks some of it. */

@@ -40,7 +40,7 @@ export class RestoreOwners {
   /**
    * Keeps what may have been submitted and is of no run in any record, with whose account it debits and when, for employers
    * that are made later; and, of nobody's record, what the bank shows as before its submit, which may be queued: no check of an
-   * employer deletes that.
+   * employer deletes that. And that the list shows what is not submitted, before any check deletes what showed it.
    */
   async keepForgotten(restoreId: string, sweep: Sweep, { byEmployer, ownerless }: Owned): Promise<void> {
     const { unknown, unidentified } = sweep;
@@ -72,6 +72,12 @@ export class RestoreOwners {
           debits.map(({ executionDate }) => executionDate ?? null),
         ],
       );
+      if (sweep.showsUnsubmitted)
+        await tx.query(
+          `UPDATE database_restore SET unsubmitted_shown_at = clock_timestamp()
+           WHERE id = $1 AND unsubmitted_shown_at IS NULL`,
+          [restoreId],
+        );
       if (isListWhole(sweep))
         await tx.query(
           'UPDATE database_restore SET bank_read_at = clock_timestamp() WHERE id = $1 AND bank_read_at IS NULL',

@@ -1,15 +1,18 @@
-import { Injectable } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Inject, Injectable } from '@nestjs/common';
 import { isFaultOfOneRead, isHidden, isNotShown, isRequestRefused, isTooLong, unless } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { ListSize } from '../bank/pager';
 import type { PaymentMarks } from '../bank/payment-marks';
 import type { BankInstruction } from '../bank/records';
+import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
-import { isBeforeSubmit, isPastSubmit, mostSubmitted } from '../domain/bank-status';
+import { isPastSubmit, mostSubmitted } from '../domain/bank-status';
 import { INSTRUCTION_UNSENT, type InstructionStatus } from '../domain/instruction';
 import { readMessageId } from '../pay-run/message-id';
 import { readReference } from './prepared-calls';
-import { type Group, type Held, joined, RestoreList } from './restore-list';
+import { type Group, type Held, isShownBefore, joined, RestoreList } from './restore-list';
+import { type ListedUnsubmitted, UnsubmittedProof } from './unsubmitted-proof';
 
 /** Instructions read one by one after a restore, the youngest: fifty runs of ten thousand payments; more are left to people. */
 const MOST_READS = 1_000;
@@ -53,8 +56,8 @@ export interface Sweep {
    */
   readable: boolean;
   /**
-   * Whether the list was seen to show a payment of ours that was not submitted. A bank may show none before the submit, and
-   * then none of what it has queued.
+   * Whether the list was seen to show a payment of ours whose instruction was not submitted. A bank may show none before the
+   * submit, and then none of what it has queued.
    */
   showsUnsubmitted: boolean;
   unknown: Unknown[];
@@ -93,7 +96,7 @@ export function isListWhole({ readable, showsUnsubmitted }: Sweep): boolean {
 }
 
 /** What an earlier reading found, which the bank may show less of by now. */
-export type Before = Pick<Sweep, 'unknown' | 'unidentified'>;
+export type Before = Pick<Sweep, 'unknown' | 'unidentified' | 'showsUnsubmitted'>;
 
 type ShowsNothing = (error: unknown) => boolean;
 
@@ -103,6 +106,8 @@ export class RestoreSweep {
   constructor(
     private readonly database: Database,
     private readonly gateway: BankGateway,
+    private readonly proof: UnsubmittedProof,
+    @Inject(CONFIG) private readonly config: Pick<Config, 'BANK_LAG_BOUND_MS'>,
   ) {}
 
   /**
@@ -113,15 +118,10 @@ export class RestoreSweep {
    * @param employerIds whose record the list is held against
    * @throws BankClientError that may pass
    */
-  async since(
-    from: Date,
-    lasted: boolean,
-    employerIds: readonly string[],
-    before: Before = { unknown: [], unidentified: [] },
-  ): Promise<Sweep> {
+  async since(from: Date, lasted: boolean, employerIds: readonly string[], before: Before): Promise<Sweep> {
     const sweep: Sweep = {
       readable: false,
-      showsUnsubmitted: false,
+      showsUnsubmitted: before.showsUnsubmitted,
       unknown: [],
       moved: [],
       unidentified: [],
@@ -135,12 +135,13 @@ export class RestoreSweep {
     // The whole one last: what is made in between is no reason to take it for less.
     const dated = await unless(isNotThisOne, this.list(from, held, { from: from.toISOString() }));
     const whole = await unless(dated ? isNotThisOne : showsNothing, this.list(from, held, {}));
+    const listedMs = performance.now();
     const { groups, isLacking } = joined(whole, dated);
     let isSettledShown = whole?.isSettledShown === true;
     let unknown = 0;
-    const unsubmitted = [...(whole?.unsubmitted ?? [])];
-    const record = await this.recordOf(groups, unsubmitted);
-    sweep.showsUnsubmitted = unsubmitted.some((id) => isUnsubmitted(record.named.get(id)));
+    const old = whole?.unsubmitted ?? [];
+    const record = await this.recordOf([...groups, ...old]);
+    const unsubmitted: ListedUnsubmitted[] = [];
     const seenBefore = finderOf(before.unknown);
     const leftOpen = new Set(before.unidentified);
     for (const group of groups) {
@@ -159,14 +160,29 @@ export class RestoreSweep {
       if (found === undefined) sweep.unidentified.push(shownAs);
       else if (found === 'known') sweep.moved.push(...movedOf(group));
       else if (found !== 'foreign') sweep.unknown.push(found);
-      sweep.showsUnsubmitted ||= isSeenUnsubmitted(group, found, held);
+      unsubmitted.push(...listedUnsubmitted(group, found, held));
       if (found !== undefined && found !== 'foreign' && group.isSettled)
         isSettledShown ||= held.settled.size === 0;
     }
     sweep.unidentified.push(...leftOpen);
+    for (const { bankInstructionId, instructionId, one } of old)
+      if (isUnsubmitted(record.named.get(instructionId ?? '')))
+        unsubmitted.push({ bankInstructionId, bankPaymentId: one.ids[0] });
+    sweep.showsUnsubmitted ||= await this.isProven(unsubmitted, listedMs, isNotThisOne);
     const isEnded = whole?.mayGoOn === false && dated?.mayGoOn !== true;
     sweep.readable = isEnded && !isLacking && isSettledShown;
     return sweep;
+  }
+
+  /** Not before the lag bound has passed since the list was read. */
+  private async isProven(
+    listed: readonly ListedUnsubmitted[],
+    listedMs: number,
+    showsNothing: ShowsNothing,
+  ): Promise<boolean> {
+    if (listed.length === 0) return false;
+    await sleep(Math.max(Math.ceil(listedMs + this.config.BANK_LAG_BOUND_MS - performance.now()), 0));
+    return this.proof.isGiven(listed, showsNothing);
   }
 
   /** One employer after the other, by its own rows: no read is longer for what others have. */
@@ -197,15 +213,14 @@ export class RestoreSweep {
     return list;
   }
 
-  /** @param named further instructions, by our ids */
-  private async recordOf(groups: readonly Group[], named: readonly string[]): Promise<OnRecord> {
+  private async recordOf(groups: readonly Group[]): Promise<OnRecord> {
     return this.database.asWorker(async (tx) => {
       const rows = await tx.query<{ id: string; bank_instruction_id: string; status: InstructionStatus }>(
         `SELECT id, bank_instruction_id, status FROM instruction
          WHERE bank_instruction_id = ANY ($1) OR id = ANY ($2) AND bank_instruction_id IS NOT NULL`,
         [
           groups.flatMap(({ bankInstructionId }) => bankInstructionId ?? []),
-          [...named, ...groups.flatMap(({ instructionId }) => instructionId ?? [])],
+          groups.flatMap(({ instructionId }) => instructionId ?? []),
         ],
       );
       const payments = await tx.query<{ id: string }>(
@@ -304,21 +319,25 @@ function youngestSettled(tx: EmployerTransaction): Promise<Settled[]> {
   );
 }
 
-/** Of what the record has as submitted, payments may rest as before until it is approved. */
+/** Of what the record has as submitted, payments may rest as before until it is approved; what it holds is in the groups. */
 function isUnsubmitted(recorded: Recorded | undefined): boolean {
-  const status = recorded?.status;
-  return status === undefined || status === 'ABANDONED' || INSTRUCTION_UNSENT.includes(status);
+  return recorded === undefined || recorded.status === 'ABANDONED';
 }
 
-/** Whether a group is shown as before its submit, and is of what was not submitted, by the record or as the bank shows it. */
-function isSeenUnsubmitted(
-  { bankInstructionId, instructionId, one, moved }: Group,
+/** A payment of a group that is shown as before its submit, where the record has no submit of it. */
+function listedUnsubmitted(
+  group: Group,
   found: Unknown | 'known' | 'foreign' | undefined,
   { unsent }: Held,
-): boolean {
-  if (typeof found === 'object') return isBeforeSubmit(found.status) && !found.isUnclear;
-  const isHeld = found === 'known' && unsent.has(bankInstructionId ?? instructionId ?? '');
-  return isHeld && moved === undefined && isBeforeSubmit(one.status);
+): ListedUnsubmitted[] {
+  if (!isShownBefore(group)) return [];
+  const { bankInstructionId, instructionId, one } = group;
+  const bankPaymentId = one.ids[0];
+  if (typeof found === 'object') {
+    const isToBeRead = !found.submitted && !found.isUnclear;
+    return isToBeRead ? [{ bankInstructionId: found.bankInstructionId, bankPaymentId }] : [];
+  }
+  return unsent.has(bankInstructionId ?? instructionId ?? '') ? [{ bankInstructionId, bankPaymentId }] : [];
 }
 
 /** What stands for the id of an instruction that the bank does not name; no id of the bank's has a space. */

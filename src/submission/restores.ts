@@ -20,7 +20,7 @@ import { stopEverything } from '../pay-run/stop';
 import { Restore, RestoreCheck } from './restore-check';
 import { type Fenced, RestoreFence, seenAgain } from './restore-fence';
 import { type Owned, RestoreOwners } from './restore-owners';
-import { RestoreSweep, Sweep } from './restore-sweep';
+import { type Before, RestoreSweep, Sweep } from './restore-sweep';
 import { happenedAtFirst } from './restore-words';
 import { waitsForOf } from './waits-for';
 import { isWritten } from './written-word';
@@ -34,6 +34,8 @@ const SHOWS_FOR_DAYS = 100;
 interface Pending extends Restore {
   dataUntil: Date | null;
   noticedAt: Date;
+  /** Whether the list is known to show what is not submitted: the check itself deletes what showed it. */
+  showsUnsubmitted: boolean;
   employerIds: string[];
 }
 
@@ -62,8 +64,6 @@ export class Restores {
   private nextReadMs = 0;
   /** Since when the bank's list could not be read, each time, by the same clock. */
   private failingSinceMs?: number;
-  /** The restores since which the list was seen to show what is not submitted: the check itself deletes that. */
-  private readonly unsubmittedShown = new Set<string>();
 
   constructor(
     private readonly database: Database,
@@ -161,7 +161,6 @@ export class Restores {
   private async reconcileAll(): Promise<void> {
     if ((await this.unpassed()).length === 0) {
       this.fence.allPassed();
-      this.unsubmittedShown.clear();
       return;
     }
     // From a list that another replica reads meanwhile, what is deleted would push some unseen.
@@ -214,15 +213,17 @@ export class Restores {
   /** @param before an earlier reading of this pass */
   private async read(restore: Unpassed, before?: Reading): Promise<Reading> {
     const lasted = before?.lasted === true || this.hasLasted();
-    const sweep = await this.sweepOf(restore, lasted, before?.sweep);
-    if (sweep.showsUnsubmitted) this.unsubmittedShown.add(restore.id);
-    sweep.showsUnsubmitted =
-      this.unsubmittedShown.has(restore.id) || (await this.lists.showsUnsubmitted(SHOWS_FOR_DAYS));
+    const sweep = await this.sweepOf(restore, lasted, before?.sweep ?? (await this.knownOf(restore)));
     const owned = await this.owners.of(sweep.unknown);
     await this.owners.keepForgotten(restore.id, sweep, owned);
     sweep.unidentified.push(...owned.ownerless.map((one) => one.bankInstructionId));
     this.reportStrangers(restore, sweep);
     return { sweep, byEmployer: owned.byEmployer, lasted };
+  }
+
+  private async knownOf({ showsUnsubmitted }: Unpassed): Promise<Before> {
+    const isShown = showsUnsubmitted || (await this.lists.showsUnsubmitted(SHOWS_FOR_DAYS));
+    return { unknown: [], unidentified: [], showsUnsubmitted: isShown };
   }
 
   private async adoptAll(): Promise<void> {
@@ -249,7 +250,7 @@ export class Restores {
   }
 
   /** @throws BankClientError */
-  private async sweepOf(restore: Unpassed, lasted: boolean, before?: Sweep): Promise<Sweep> {
+  private async sweepOf(restore: Unpassed, lasted: boolean, before: Before): Promise<Sweep> {
     const from = await this.sinceOf(restore);
     try {
       const sweep = await this.sweep.since(from, lasted, restore.employerIds, before);
@@ -276,6 +277,7 @@ export class Restores {
     return this.database.outsideEmployers((tx) =>
       tx.query<Pending>(
         `SELECT r.id, r.what, r.data_until AS "dataUntil", r.noticed_at AS "noticedAt",
+           r.unsubmitted_shown_at IS NOT NULL AS "showsUnsubmitted",
            array_agg(s.employer_id::text) AS "employerIds"
          FROM service_stop s JOIN database_restore r ON r.id = s.subject_id
          WHERE s.kind = 'RESTORED' AND s.lifted_at IS NULL AND r.told_at IS NOT NULL

@@ -32,6 +32,7 @@ import { Submitter } from './submitter';
 import { TryAgain } from './try-again';
 import { UnrecordedSubmits } from './unrecorded-submits';
 import { UnsubmittedLook } from './unsubmitted-look';
+import { UnsubmittedProof } from './unsubmitted-proof';
 import { UnsentSubmits } from './unsent-submits';
 import { Verifier } from './verifier';
 
@@ -70,6 +71,7 @@ import { Verifier } from './verifier';
     UnrecordedSubmits,
     UnsentSubmits,
     UnsubmittedLook,
+    UnsubmittedProof,
     Verifier,
   ],
   exports: [Restores, SubmissionService],

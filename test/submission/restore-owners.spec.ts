@@ -7,7 +7,8 @@ import { select } from '../support/database';
 import { WHOLE_SWEEP } from './whole-sweep';
 
 const ours = idsOf(1);
-const READ = 'SELECT bank_read_at IS NOT NULL AS read FROM database_restore WHERE id = $1';
+const READ =
+  'SELECT bank_read_at IS NOT NULL AS read, unsubmitted_shown_at AS shown FROM database_restore WHERE id = $1';
 
 it('holds against employers that are made after a restore what may be submitted and no record has', async () => {
   const { server, database, close } = await nothingAsked();
@@ -33,12 +34,14 @@ it('holds against employers that are made after a restore what may be submitted 
     shown('of-none-ended', undefined, 'INI_NOT_IS_VALID'),
   ];
   const sweep = { ...WHOLE_SWEEP, unknown, unidentified: ['of-nobody'] };
-  const isRead = async () =>
-    (await select<{ read: boolean }>(server.superuserUrl, READ, [RESTORE])).map(({ read }) => read);
+  const kept = () => select(server.superuserUrl, READ, [RESTORE]);
   await owners.keepForgotten(RESTORE, { ...sweep, showsUnsubmitted: false }, await owners.of(unknown));
-  expect(await isRead()).toEqual([false]);
+  expect(await kept()).toEqual([{ read: false, shown: null }]);
+  await owners.keepForgotten(RESTORE, { ...sweep, readable: false }, await owners.of(unknown));
+  const [shown_] = await kept();
+  expect(shown_).toEqual({ read: false, shown: expect.any(Date) });
   await owners.keepForgotten(RESTORE, sweep, await owners.of(unknown));
-  expect(await isRead()).toEqual([true]);
+  expect(await kept()).toEqual([{ ...shown_, read: true }]);
   expect(
     await select(server.superuserUrl, 'SELECT bank_instruction_id AS id FROM forgotten_debit ORDER BY 1'),
   ).toEqual([{ id: 'of-nobody' }, { id: 'of-none' }, { id: 'of-none-before' }]);

@@ -4,6 +4,7 @@ import type { ListSize } from '../../src/bank/pager';
 import type { Database } from '../../src/database/database';
 import { messageIdOf } from '../../src/pay-run/message-id';
 import { RestoreSweep } from '../../src/submission/restore-sweep';
+import { UnsubmittedProof } from '../../src/submission/unsubmitted-proof';
 
 const raw = { raw: '' };
 const KNOWN = '018f0000-0000-7000-8000-000000000001';
@@ -31,6 +32,8 @@ const ours = (instructionId: string): Listed => ({
 /** What the bank shows singly, by id, and how the database has the one instruction that it knows. */
 interface Known {
   shown?: Record<string, string>;
+  /** In which status that is shown. */
+  shownStatus?: string;
   status?: string;
   /** Message ids that payments read alone show. */
   alone?: Record<string, string>;
@@ -40,6 +43,11 @@ interface Known {
   unidentified?: string[];
   /** Whether the end of the list without a date is told by a refusal behind a full page. */
   mayGoOn?: true;
+  /** Ids of payments that the record has of the instruction that it knows. */
+  recorded?: readonly string[];
+  /** Whether the list was seen to show what is not submitted before. */
+  showsUnsubmitted?: boolean;
+  lagMs?: number;
 }
 
 const RECORDED = 'Z2';
@@ -48,9 +56,22 @@ const RECORDED = 'Z2';
 function sweep(
   all: readonly Listed[] | Error,
   since: readonly Listed[] | Error,
-  { shown = {}, status = 'VERIFIED', alone = {}, settled = [], unidentified = [], mayGoOn }: Known = {},
+  {
+    shown = {},
+    shownStatus = 'SETTLED',
+    status = 'VERIFIED',
+    alone = {},
+    settled = [],
+    unidentified = [],
+    mayGoOn,
+    recorded = [],
+    showsUnsubmitted = false,
+    lagMs = 0,
+  }: Known = {},
 ) {
   const asked: (string | undefined)[] = [];
+  const read: string[] = [];
+  let listedMs = Infinity;
   async function* listStatuses(
     { from }: { from?: string },
     isWanted: (marks: Listed & { madeMs?: number }) => boolean,
@@ -63,22 +84,25 @@ function sweep(
     if (wanted.some(({ isOdd }) => isOdd)) throw new ContractDrift(['status']);
     yield* await Promise.resolve(wanted);
     onEnd({ rows: answer.length, mayGoOn: from === undefined ? mayGoOn : undefined });
+    listedMs = performance.now();
   }
   const gateway = {
     listStatuses,
-    getInstruction: (asked: string) =>
-      asked in shown
-        ? Promise.resolve({ bankInstructionId: shown[asked], status: 'SETTLED' })
-        : Promise.reject(new NotFound(404, raw)),
+    getInstruction: (id: string) => {
+      read.push(performance.now() < listedMs + lagMs - 2 ? `${id} at once` : id);
+      return id in shown
+        ? Promise.resolve({ bankInstructionId: shown[id], status: shownStatus })
+        : Promise.reject(new NotFound(404, raw));
+    },
     getPayment: ([id]: readonly string[]) =>
       id! in alone ? Promise.resolve({ messageId: alone[id!] }) : Promise.reject(new NotFound(404, raw)),
   } as unknown as BankGateway;
-  const query = (_sql: string, [bankIds = [], instructionIds = []]: string[][]) =>
-    Promise.resolve(
-      bankIds.includes(RECORDED) || instructionIds.includes(KNOWN)
-        ? [{ id: KNOWN, bank_instruction_id: RECORDED, status }]
-        : [],
-    );
+  const query = (sql: string, [bankIds = [], instructionIds = []]: string[][]) => {
+    const isKnown = bankIds.includes(RECORDED) || instructionIds.includes(KNOWN);
+    const named = isKnown ? [{ id: KNOWN, bank_instruction_id: RECORDED, status }] : [];
+    const ofPayments = bankIds.some((id) => recorded.includes(id)) ? [{ id: RECORDED }] : [];
+    return Promise.resolve(sql.includes('JOIN instruction') ? ofPayments : named);
+  };
   const unsent = status === 'VERIFIED' ? [{ id: KNOWN, bank_instruction_id: RECORDED }] : [];
   const ofEmployer = (sql: string) =>
     Promise.resolve(
@@ -91,10 +115,10 @@ function sweep(
     inEmployer: (employerId: string, work: (tx: unknown) => unknown) =>
       work({ employerId, query: ofEmployer }),
   } as unknown as Database;
-  return {
-    asked,
-    found: new RestoreSweep(database, gateway).since(FROM, false, ['7'], { unknown: [], unidentified }),
-  };
+  const proof = new UnsubmittedProof(database, gateway);
+  const sweeping = new RestoreSweep(database, gateway, proof, { BANK_LAG_BOUND_MS: lagMs });
+  const before = { unknown: [], unidentified, showsUnsubmitted };
+  return { asked, read, found: sweeping.since(FROM, false, ['7'], before) };
 }
 
 describe('what a bank lists after a restore', () => {
@@ -144,12 +168,12 @@ describe('what a bank lists after a restore', () => {
     async (status, submitted, isUnclear) => {
       const instructionId = '018f0000-0000-7000-8000-000000000002';
       const forgotten = { ...ours(instructionId), status, ids: ['816'], bankPaymentId: '816' };
-      const { found } = sweep([ours(KNOWN), forgotten], []);
+      const { read, found } = sweep([ours(KNOWN), forgotten], []);
       const { unknown, unidentified } = await found;
       expect(unknown).toMatchObject([
         { bankInstructionId: 'payment 816', instructionId, status, submitted, isUnclear },
       ]);
-      expect(unidentified).toEqual([]);
+      expect([unidentified, read]).toEqual([[], []]);
     },
   );
 
@@ -234,30 +258,75 @@ describe('a list of a bank after a restore', () => {
 
   const initiated = { ...ours(NEW), status: 'INITIATED', ids: ['818'], bankPaymentId: '818' };
   const old = { datedMs: +FROM - 1 };
-  const ofHeld = { ...initiated, messageId: messageIdOf(KNOWN, 1) };
-  const named = { ...initiated, bankInstructionId: 'Z', messageId: undefined };
+  const held = { ...initiated, bankInstructionId: RECORDED, messageId: messageIdOf(KNOWN, 1) };
+  const named = { ...initiated, bankInstructionId: 'Z' };
+  const second = { status: 'INI_SOMETHING', ids: ['819'], bankPaymentId: '819' };
+  const unnamed = { ...held, bankInstructionId: undefined };
+  const inwardOf = { direction: 'INWARD', status: 'INI_STARTED' };
+  const BEFORE = { shown: { [RECORDED]: RECORDED, Z: 'Z' }, shownStatus: 'INITIATED' };
+  const SINCE = { ...BEFORE, shownStatus: 'SUB_STARTED' };
 
   it.each([
-    ['one that the record holds as unsent', [{ ...named, bankInstructionId: RECORDED }], {}, true],
-    ['that by its message id', [{ ...ofHeld, ...old }], {}, true],
-    ['an older one that the record gave up', [{ ...ofHeld, ...old }], { status: 'ABANDONED' }, true],
-    ['an older one of ours that the record has no more', [{ ...initiated, ...old }], {}, true],
-    [
-      'an older one that the record has as submitted',
-      [{ ...ofHeld, ...old }],
-      { status: 'SUBMITTED' },
-      false,
-    ],
-    ['one that the record has as submitted', [ofHeld], { status: 'SUBMITTED' }, false],
-    ['one of ours that it names and does not show by itself', [initiated], {}, false],
-    ['one of somebody else', [{ ...named, messageId: 'invoice 4711' }], {}, false],
-    ['none', [another], {}, false],
-  ] as const)(
-    'is seen to show what is not submitted by %s, or not',
-    async (_what, listed, known, showsUnsubmitted) => {
-      expect(await sweep(listed, [], known).found).toMatchObject({ showsUnsubmitted });
+    ['what the record holds as unsent', [held], BEFORE],
+    ['that without a message id', [{ ...held, messageId: undefined }], BEFORE],
+    ['that of long ago', [{ ...held, ...old }], BEFORE],
+    ['that under no instruction, as the record has it', [unnamed], { ...BEFORE, recorded: ['818'] }],
+    ['what the record gave up long ago', [{ ...held, ...old }], { ...BEFORE, status: 'ABANDONED' }],
+    ['what is ours and the record has no more', [named], BEFORE],
+    ['that of long ago', [{ ...named, ...old }], BEFORE],
+  ] as [string, Listed[], Known][])(
+    'is seen to show what is not submitted by %s, a lag bound later',
+    async (_what, listed, known) => {
+      const { read, found } = sweep(listed, [], { ...known, lagMs: 50 });
+      expect(await found).toMatchObject({ showsUnsubmitted: true });
+      expect(read.at(-1)).not.toContain('at once');
     },
   );
+
+  it.each([
+    ['what is submitted since', [held], SINCE],
+    ['what the bank does not show', [held], {}],
+    ['what the record has as submitted', [held], { ...BEFORE, status: 'SUBMITTED' }],
+    ['that of long ago', [{ ...held, ...old }], { ...BEFORE, status: 'SUBMITTED' }],
+    [
+      'what somebody else submitted once it was given up',
+      [{ ...held, ...old }],
+      { ...SINCE, status: 'ABANDONED' },
+    ],
+    ['what is submitted and forgotten', [named], SINCE],
+    ['that of long ago', [{ ...named, ...old }], SINCE],
+    ['what names no instruction and is not in the record', [unnamed], BEFORE],
+    ['what is in an undocumented status in part', [held, { ...held, ...second }], BEFORE],
+    [
+      'what is so in part and forgotten, of long ago',
+      [
+        { ...named, ...old },
+        { ...named, ...old, ...second },
+      ],
+      BEFORE,
+    ],
+    ['what has ended long ago', [{ ...named, ...old, status: 'CANCELLED' }], BEFORE],
+    ['what has ended', [{ ...held, status: 'CANCELLED' }], BEFORE],
+    ['what comes in', [{ ...held, ...inwardOf }], BEFORE],
+    ['what came in long ago', [{ ...held, ...inwardOf, ...old }], { ...BEFORE, status: 'ABANDONED' }],
+    ['what is of somebody else', [{ ...named, messageId: 'invoice 4711' }], BEFORE],
+    ['what was sent', [another], BEFORE],
+  ] as [string, Listed[], Known][])(
+    'is not seen to show what is not submitted by %s',
+    async (_what, listed, known) => {
+      expect(await sweep(listed, [], known).found).toMatchObject({ showsUnsubmitted: false });
+    },
+  );
+
+  it('is not waited for where all that it shows so is read as submitted and forgotten', async () => {
+    const { read, found } = sweep([named], [], { ...SINCE, lagMs: 50 });
+    expect([(await found).showsUnsubmitted, read]).toEqual([false, ['Z at once']]);
+  });
+
+  it('is not read for that where it was seen to before', async () => {
+    const { read, found } = sweep([held], [], { ...SINCE, showsUnsubmitted: true });
+    expect([(await found).showsUnsubmitted, read]).toEqual([true, []]);
+  });
 
   it('shows from a date on what it hides without: that is found, and the other not believed to be whole', async () => {
     const { found } = sweep([settled], [another]);

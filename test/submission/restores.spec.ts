@@ -129,48 +129,20 @@ it('takes over of one employer what waits for that, though the bank cannot be re
   expect([reconcile.mock.calls.length, adoptWaiting.mock.calls]).toEqual([1, [['8']]]);
 });
 
-it('goes by an earlier reading that the list shows what is not submitted: the check itself deletes that', async () => {
-  const pending = { id: '1', dataUntil: new Date(NOW), noticedAt: new Date(NOW), employerIds: ['7'] };
-  const fake = {
-    outsideEmployers: (work: unknown) => Promise.resolve(work === untoldRestores ? [] : [pending]),
-    inEmployer: () => Promise.resolve(false),
-    asWorker: () => Promise.resolve([]),
-  };
-  const passed = jest.spyOn(performance, 'now').mockReturnValue(1_000_000);
-  const shown = [true, false];
-  const since = () => Promise.resolve({ ...WHOLE_SWEEP, showsUnsubmitted: shown.shift() });
-  const reconcile = jest.fn().mockRejectedValueOnce(new BankUnreachable('a test', false));
-  const restores = restoresOf(fake, () => Promise.resolve(true), {
-    sweep: { since },
-    owners: {
-      of: () => Promise.resolve({ byEmployer: new Map(), ownerless: [] }),
-      keepForgotten: () => Promise.resolve(),
-    },
-    check: { reconcile },
-  });
-  await restores.tick();
-  passed.mockReturnValue(1_005_000);
-  await restores.tick();
-  expect(shown).toEqual([]);
-  expect(reconcile).toHaveBeenLastCalledWith(
-    '7',
-    expect.anything(),
-    expect.objectContaining({ showsUnsubmitted: true }),
-    expect.anything(),
-  );
-});
-
-it('goes by what was seen while runs were built that the list shows what is not submitted, for a hundred days', async () => {
-  const pending = { id: '1', dataUntil: new Date(NOW), noticedAt: new Date(NOW), employerIds: ['7'] };
+it.each([
+  ['at an earlier reading, of which the check has deleted what showed it', true, []],
+  ['while runs were built, for a hundred days', false, [100]],
+])('goes by what was seen %s: that the list shows what is not submitted', async (_when, isKept, days) => {
+  const noticedAt = new Date(NOW);
+  const pending = { id: '1', dataUntil: noticedAt, noticedAt, employerIds: ['7'], showsUnsubmitted: isKept };
   const fake = {
     outsideEmployers: (work: unknown) => Promise.resolve(work === untoldRestores ? [] : [pending]),
     inEmployer: () => Promise.resolve(false),
     asWorker: () => Promise.resolve([]),
   };
   const asked: number[] = [];
-  const showsUnsubmitted = (days: number) => Promise.resolve(asked.push(days) > 0);
-  const since = () => Promise.resolve({ ...WHOLE_SWEEP, showsUnsubmitted: false });
-  const reconcile = jest.fn().mockResolvedValue(undefined);
+  const showsUnsubmitted = (within: number) => Promise.resolve(asked.push(within) > 0);
+  const since = jest.fn().mockResolvedValue(WHOLE_SWEEP);
   const restores = restoresOf(fake, () => Promise.resolve(true), {
     sweep: { since },
     lists: { showsUnsubmitted },
@@ -178,16 +150,12 @@ it('goes by what was seen while runs were built that the list shows what is not 
       of: () => Promise.resolve({ byEmployer: new Map(), ownerless: [] }),
       keepForgotten: () => Promise.resolve(),
     },
-    check: { reconcile },
+    check: { reconcile: () => Promise.resolve() },
   });
   await restores.tick();
-  expect(asked).toEqual([100]);
-  expect(reconcile).toHaveBeenLastCalledWith(
-    '7',
-    expect.anything(),
-    expect.objectContaining({ showsUnsubmitted: true }),
-    expect.anything(),
-  );
+  expect(asked).toEqual(days);
+  const before = { unknown: [], unidentified: [], showsUnsubmitted: true };
+  expect(since.mock.calls).toEqual([[expect.any(Date), false, ['7'], before]]);
 });
 
 it('tells what was noticed also where its witness cannot be written', async () => {

@@ -7,6 +7,7 @@ import type { EmployerAccount } from '../../src/employer/employer.entity';
 import { messageIdOf } from '../../src/pay-run/message-id';
 import type { PayRun } from '../../src/pay-run/pay-run.entity';
 import { UnsubmittedLook } from '../../src/submission/unsubmitted-look';
+import type { ListedUnsubmitted, UnsubmittedProof } from '../../src/submission/unsubmitted-proof';
 import { SetClock } from '../schedule/schedules';
 
 const OURS = '019af0d2-0000-7000-8000-000000000001';
@@ -19,14 +20,21 @@ type Record_ = Partial<PaymentMarks> & { status: string };
 let known: boolean;
 let remembered: number;
 let asked: unknown[];
+/** Of what the list showed, which instructions were read. */
+let read: (string | undefined)[];
 let clock: SetClock;
 beforeEach(() => {
-  [known, remembered, asked] = [false, 0, []];
+  [known, remembered, asked, read] = [false, 0, [], []];
   clock = new SetClock('2026-03-10T10:00:00Z');
 });
 
-/** A look at a list of so many records, or one that fails. */
-function lookAt(records: readonly Record_[] | Error): UnsubmittedLook {
+afterEach(() => jest.restoreAllMocks());
+
+/** A look at a list of so many records, or one that fails, of which the instructions are before their submit or not. */
+function lookAt(
+  records: readonly Record_[] | Error,
+  { isGiven = () => Promise.resolve(true), lagMs = 0 } = {},
+): UnsubmittedLook {
   const built = [{ id: OURS, bankInstructionId: 'CI1', createdAt: CREATED }];
   const lists = {
     showsUnsubmitted: () => Promise.resolve(known),
@@ -37,35 +45,67 @@ function lookAt(records: readonly Record_[] | Error): UnsubmittedLook {
     if (records instanceof Error) throw records;
     for (const one of records) if (isWanted(one)) yield one;
   }
+  const proof = {
+    isGiven: (listed: readonly ListedUnsubmitted[]) => {
+      read.push(...listed.map(({ bankInstructionId }) => bankInstructionId));
+      return isGiven();
+    },
+  };
   return new UnsubmittedLook(
     { inEmployer: () => Promise.resolve(built) } as unknown as Database,
     { listStatuses } as unknown as BankGateway,
     lists as unknown as BankLists,
+    proof as unknown as UnsubmittedProof,
     clock,
+    { BANK_LAG_BOUND_MS: lagMs },
   );
 }
 
 const account = (...reads: string[]) => ({ reads }) as unknown as EmployerAccount;
 const LISTED = account('PAYMENT_LIST', 'INSTRUCTION_PAYMENTS');
+const ofOurs = { status: 'INITIATED', bankInstructionId: 'CI1' };
 const stranger = { status: 'INITIATED', bankInstructionId: 'CI7', messageId: 'somebody' };
 
 describe('whether the bank’s list shows what is not submitted', () => {
   it.each<[string, readonly Record_[] | Error, number]>([
-    ['by the id of its instruction', [stranger, { status: 'INITIATED', bankInstructionId: 'CI1' }], 1],
+    ['by the id of its instruction', [stranger, ofOurs], 1],
     ['by its message id', [stranger, { status: 'INITIATED', messageId: messageIdOf(OURS, 3) }], 1],
     ['not by what others show', [stranger, { status: 'INITIATED', messageId: messageIdOf(OTHER, 3) }], 0],
     ['not by what went on', [{ status: 'SUBMITTED', bankInstructionId: 'CI1' }], 0],
+    ['not by what comes in', [{ ...ofOurs, status: 'INI_STARTED', direction: 'INWARD' }], 0],
     ['not by nothing', [], 0],
     ['not by a list that may not be read', new NotAllowed(403, { raw: '' }), 0],
-    [
-      'not by what stands behind more than is worth it',
-      [...Array<Record_>(500).fill(stranger), stranger],
-      0,
-    ],
+    ['not by what stands behind more than is worth it', [...Array<Record_>(500).fill(stranger), stranger], 0],
   ])('is learned %s', async (_by, records, times) => {
     await lookAt(records).at(RUN, LISTED);
     expect(remembered).toBe(times);
     expect(asked).toEqual([{ from: '2026-03-09T09:00:00.000Z' }]);
+  });
+
+  it.each<[string, () => Promise<boolean>]>([
+    ['is submitted', () => Promise.resolve(false)],
+    ['cannot be read', () => Promise.reject(new NotAllowed(403, { raw: '' }))],
+  ])('is not learned from a payment whose instruction %s', async (_what, isGiven) => {
+    const waitMs = await lookAt([ofOurs], { isGiven }).at(RUN, LISTED);
+    expect([waitMs, remembered, read]).toEqual([0, 0, ['CI1']]);
+  });
+
+  it('is learned once no read of that instruction can be as old as the list', async () => {
+    const passed = jest.spyOn(performance, 'now').mockReturnValue(1_000);
+    const look = lookAt([ofOurs], { lagMs: 30_000 });
+    const at = async (ms: number, run = RUN) => {
+      passed.mockReturnValue(ms);
+      return [await look.at(run, LISTED), remembered];
+    };
+    const other = { ...RUN, id: 'another' } as PayRun;
+    const found = [await at(1_000), await at(11_000.5), await at(11_000.5, other), await at(31_000)];
+    expect(found).toEqual([
+      [30_000, 0],
+      [20_000, 0],
+      [0, 0],
+      [0, 1],
+    ]);
+    expect([asked.length, read]).toEqual([1, ['CI1']]);
   });
 
   it('is looked at once an hour, where it is not known and the list may be read', async () => {
