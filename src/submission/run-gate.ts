@@ -79,8 +79,9 @@ export class RunGate {
       });
       return TRY_AGAIN_MS;
     }
-    const waitMs = (await this.shownInMs(run, account)) || (await this.unsubmitted.at(run, account));
-    if (waitMs > 0 && (await this.isInTime(run, waitMs))) return waitMs;
+    const shownInMs = await this.shownInMs(run, account);
+    if (shownInMs > 0) return shownInMs;
+    await this.unsubmitted.at(run, account);
     const replaced = await this.replaced.of(run);
     const { computed, tampered } = await this.readRun(run);
     // Last: what the bank holds for others after this read may not count as reserved any more, and not as taken yet.
@@ -124,11 +125,12 @@ export class RunGate {
 
   /**
    * For how long the balance may still be from before the last run of the account ended: what one begins with that can be
-   * so old is not compared after its own end. Not where another is under way.
+   * so old is not compared after its own end. Not where another is under way, nor past the last moment for its submits.
    */
   private async shownInMs(run: PayRun, account: EmployerAccount): Promise<number> {
     if (!account.reads.includes('BALANCE')) return 0;
-    const shownTo = new Date(this.clock.now().getTime() - this.config.BANK_LAG_BOUND_MS);
+    const nowMs = this.clock.now().getTime();
+    const shownTo = new Date(nowMs - this.config.BANK_LAG_BOUND_MS);
     return this.database.inEmployer(run.employerId, async (tx) => {
       const [others] = await tx.query<{ ended_at: Date | null; under_way: boolean | null }>(
         `SELECT max(i.closed_at) AS ended_at, bool_or(i.status <> 'CLOSED') AS under_way
@@ -139,14 +141,9 @@ export class RunGate {
         [tx.employerId, run.accountId, run.id, shownTo],
       );
       if (!others?.ended_at || others.under_way) return 0;
-      return others.ended_at.getTime() - shownTo.getTime() + 1;
+      const waitMs = others.ended_at.getTime() - shownTo.getTime() + 1;
+      return nowMs + waitMs < (await this.submitsBegin(tx, run)) ? waitMs : 0;
     });
-  }
-
-  /** Whether a run that waits so long still comes before the last moment for its submits. */
-  private async isInTime(run: PayRun, waitMs: number): Promise<boolean> {
-    const begin = await this.database.inEmployer(run.employerId, (tx) => this.submitsBegin(tx, run));
-    return this.clock.now().getTime() + waitMs < begin;
   }
 
   /** When the submits of a run have to begin, in milliseconds, to end before the cut-off. */

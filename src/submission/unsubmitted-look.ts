@@ -1,10 +1,9 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { isBankError, unless } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { INWARD, type PaymentMarks } from '../bank/payment-marks';
 import { AtMostEvery } from '../config/at-most-every';
 import { Clock } from '../config/clock';
-import { CONFIG, Config } from '../config/env';
 import { BankLists } from '../database/bank-lists';
 import { Database } from '../database/database';
 import { isBeforeSubmit } from '../domain/bank-status';
@@ -28,8 +27,6 @@ const MOST_RECORDS = 500;
 @Injectable()
 export class UnsubmittedLook {
   private readonly looked: AtMostEvery<'list'>;
-  /** What the list showed last of a run, by `performance.now()`: its instruction is read when no read can be older. */
-  private listed: { payRunId: string; one: ListedUnsubmitted; atMs: number } | undefined;
 
   constructor(
     private readonly database: Database,
@@ -37,31 +34,20 @@ export class UnsubmittedLook {
     private readonly lists: BankLists,
     private readonly proof: UnsubmittedProof,
     clock: Clock,
-    @Inject(CONFIG) private readonly config: Pick<Config, 'BANK_LAG_BOUND_MS'>,
   ) {
     this.looked = new AtMostEvery(HOUR_MS, clock);
   }
 
-  /**
-   * Keeps what is seen for `BankLists.showsUnsubmitted`; a list that cannot be read, or lags, tells nothing.
-   * @returns in how many milliseconds the run is to be looked at again, before anything of it is submitted; 0 where it is not
-   */
-  async at(run: PayRun, account: EmployerAccount): Promise<number> {
-    if (this.listed?.payRunId !== run.id) {
-      if (!may(account, 'PAYMENT_LIST') || !this.looked.isDue('list')) return 0;
-      this.looked.note('list');
-      if (await this.lists.showsUnsubmitted(SEEN_FOR_DAYS)) return 0;
-      const one = await unless(isBankError, this.listedOf(run));
-      if (one === undefined) return 0;
-      this.listed = { payRunId: run.id, one, atMs: performance.now() };
-    }
-    const { one, atMs } = this.listed;
-    const restMs = Math.ceil(atMs + this.config.BANK_LAG_BOUND_MS - performance.now());
-    if (restMs > 0) return restMs;
-    this.listed = undefined;
+  /** Keeps what is seen for `BankLists.showsUnsubmitted`; what cannot be read, or lags, tells nothing. */
+  async at(run: PayRun, account: EmployerAccount): Promise<void> {
+    if (!may(account, 'PAYMENT_LIST') || !this.looked.isDue('list')) return;
+    this.looked.note('list');
+    if (await this.lists.showsUnsubmitted(SEEN_FOR_DAYS)) return;
+    const one = await unless(isBankError, this.listedOf(run));
+    if (one === undefined) return;
+    // Somebody else may have submitted it since it was built; what this service submits is submitted after this.
     if (await unless(isBankError, this.proof.isGiven([one], isBankError)))
       await this.lists.rememberUnsubmitted();
-    return 0;
   }
 
   /** A payment of the run that the list shows as before its submit. @throws BankClientError */

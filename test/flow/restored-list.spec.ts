@@ -56,12 +56,20 @@ async function verified(rows = 2): Promise<string> {
 describe('the list of a bank after a restore, which shows payments from their submit on', () => {
   const DELAY_MS = 12_000;
 
+  /** The bank takes up the submits that it has kept. */
+  const anHourPasses = () => axios.post(`${payroll.bank.url}/sandbox/clock`, { advanceMs: 3_600_000 });
+  async function allAreApproved(): Promise<void> {
+    const { instructions } = await payroll.ledger();
+    for (const { id } of instructions.filter((one) => one.status === 'C_INST_WAITING_FOR_APPROVAL'))
+      await axios.post(`${payroll.bank.url}/sandbox/instructions/${id}/release`);
+  }
+
   it.each([
-    ['at SUB_STARTED', { submitRuns: 'later' }, 60_000],
-    ['waiting for an approval', { submitWaitsFor: 'approval' }, undefined],
+    ['at SUB_STARTED', { submitRuns: 'later' }, 60_000, anHourPasses],
+    ['waiting for an approval', { submitWaitsFor: 'approval' }, undefined, allAreApproved],
   ] as const)(
     'pays nobody twice whose submit is queued, though it shows as before their submit what is %s since',
-    async (_status, variants, stepMs) => {
+    async (_status, variants, stepMs, takesUp) => {
       await start({ ...LISTS_SUBMITTED, ...variants }, stepMs);
       list((one) => (one.status === 'C_INST_WAITING_FOR_APPROVAL' ? { ...one, status: 'INITIATED' } : one));
       const shown = await verified();
@@ -84,10 +92,7 @@ describe('the list of a bank after a restore, which shows payments from their su
       await pause(3_000);
       expect((await payroll.run(queued.id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
       expect(await submits()).toBe(before + 1);
-      await axios.post(`${payroll.bank.url}/sandbox/clock`, { advanceMs: 3_600_000 }).catch(() => undefined);
-      const { instructions } = await payroll.ledger();
-      for (const { id } of instructions.filter((one) => one.submits > 0))
-        await axios.post(`${payroll.bank.url}/sandbox/instructions/${id}/release`).catch(() => undefined);
+      await takesUp();
       await eventually(async () => {
         const { payees } = await payroll.ledger();
         return payees.length === 4 && payees.every(({ count }) => count === 1);
@@ -142,6 +147,8 @@ it('a check after a restore asks nobody where the service restarts once the bank
   await payroll.stopServices();
   payroll.url = (await payroll.addReplica()).url;
   await payroll.clearFaults();
-  expect(await restoring.answered()).toContain('no submitted instruction of this employer that was forgotten');
+  expect(await restoring.answered()).toContain(
+    'no submitted instruction of this employer that was forgotten',
+  );
   expect(await restoring.resume()).toBe('RESUMED');
 });

@@ -6,7 +6,7 @@ const READ = ['payment_decision', 'attention_action'];
  * What has ended unpaid may show one undocumented status after another, and people decide what each means: with one
  * decision for a payment the second was asked about and could never be decided. What has no end yet ends by one decision.
  */
-export class DecideEachStatusOfAPayment1795132860310 implements MigrationInterface {
+export class DecideEachStatusOfAPayment1795132860315 implements MigrationInterface {
   async up(db: QueryRunner): Promise<void> {
     await db.query(`
       ALTER TABLE payment_decision
