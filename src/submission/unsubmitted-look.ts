@@ -45,9 +45,11 @@ export class UnsubmittedLook {
     if (await this.lists.showsUnsubmitted(SEEN_FOR_DAYS)) return;
     const one = await unless(isBankError, this.listedOf(run));
     if (one === undefined) return;
-    // Somebody else may have submitted it since it was built; what this service submits is submitted after this.
-    if (await unless(isBankError, this.proof.isGiven([one], isBankError)))
-      await this.lists.rememberUnsubmitted();
+    // Somebody else may have submitted it since it was built, which its payments need not show; where no instruction may be
+    // read, the submit itself rests on no more than these.
+    const mayBeRead = may(account, 'INSTRUCTION');
+    const isShown = !mayBeRead || (await unless(isBankError, this.proof.isGiven([one], isBankError)));
+    if (isShown) await this.lists.rememberUnsubmitted();
   }
 
   /** A payment of the run that the list shows as before its submit. @throws BankClientError */

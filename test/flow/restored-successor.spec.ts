@@ -105,6 +105,7 @@ describe('a successor that was paid after the backup', () => {
     // A list that is not found need not be empty: what follows would be held.
     await start({ linkReads: 'refused', emptyLists: 'envelope' });
     await restoring.backUp();
+    await restoring.listIsKnown();
     await restoring.restore();
     await restoring.answered();
     await restoring.resume('letter of the bank, 4712');

@@ -446,9 +446,7 @@ describe('a restored database that knows of no instruction yet, at a bank that s
   it('pays nobody again where no payment says which instruction it is of', async () => {
     await start({ optionalFields: 'left-out', omitFromLists: ['customerInstructionId'] });
     const id = await uninitiated('SETTLED');
-    // That its list shows what is not submitted was seen while runs were built before.
-    await restoring.inBackup(`INSERT INTO bank_list (list, row_count, unsubmitted_shown_at) VALUES ('PAYMENTS', 0, now())
-      ON CONFLICT (list) DO UPDATE SET unsubmitted_shown_at = excluded.unsubmitted_shown_at`);
+    await restoring.listIsKnown();
     const before = await submits();
     await restoring.restore();
     expect(await restoring.answered()).toContain('the bank does not name it');

@@ -56,7 +56,7 @@ function lookAt(records: readonly Record_[] | Error, isGiven = () => Promise.res
 }
 
 const account = (...reads: string[]) => ({ reads }) as unknown as EmployerAccount;
-const LISTED = account('PAYMENT_LIST', 'INSTRUCTION_PAYMENTS');
+const LISTED = account('PAYMENT_LIST', 'INSTRUCTION');
 const ofOurs = { status: 'INITIATED', bankInstructionId: 'CI1' };
 const stranger = { status: 'INITIATED', bankInstructionId: 'CI7', messageId: 'somebody' };
 
@@ -82,6 +82,11 @@ describe('whether the bank’s list shows what is not submitted', () => {
   ])('is not learned from a payment whose instruction %s', async (_what, isGiven) => {
     await lookAt([ofOurs], isGiven).at(RUN, LISTED);
     expect([remembered, read]).toEqual([0, ['CI1']]);
+  });
+
+  it('is learned from the list alone where no instruction may be read, as the submit rests on no more', async () => {
+    await lookAt([ofOurs]).at(RUN, account('PAYMENT_LIST', 'PAYMENT'));
+    expect([remembered, read]).toEqual([1, []]);
   });
 
   it('is looked at once an hour, where it is not known and the list may be read', async () => {

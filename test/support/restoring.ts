@@ -39,6 +39,14 @@ export class Restoring {
     return execute(this.backup!.superuserUrl, sql);
   }
 
+  /** As where the bank's list was seen to show what is not submitted while runs were built before. */
+  listIsKnown(): Promise<void> {
+    return this.inBackup(
+      `INSERT INTO bank_list (list, row_count, unsubmitted_shown_at) VALUES ('PAYMENTS', 0, now())
+       ON CONFLICT (list) DO UPDATE SET unsubmitted_shown_at = excluded.unsubmitted_shown_at`,
+    );
+  }
+
   /** Stops the service and starts it on the copy. */
   async restore(): Promise<void> {
     const { payroll } = this;
