@@ -36,22 +36,21 @@ export class BankLists {
   }
 
   /** Writes down that the list lacked payments of an instruction that another read showed. */
-  async rememberLacking(list: BankList): Promise<void> {
-    await this.database.outsideEmployers((tx) =>
-      tx.query(
-        `INSERT INTO bank_list (list, row_count, lacked_at) VALUES ($1, 0, clock_timestamp())
-         ON CONFLICT (list) DO UPDATE SET lacked_at = excluded.lacked_at`,
-        [list],
-      ),
-    );
+  rememberLacking(list: BankList): Promise<void> {
+    return this.note(list, 'lacked_at');
   }
 
   /** Writes down that the general list showed a payment of ours that was not submitted. */
-  async rememberUnsubmitted(): Promise<void> {
+  rememberUnsubmitted(): Promise<void> {
+    return this.note('PAYMENTS', 'unsubmitted_shown_at');
+  }
+
+  private async note(list: BankList, what: 'lacked_at' | 'unsubmitted_shown_at'): Promise<void> {
     await this.database.outsideEmployers((tx) =>
       tx.query(
-        `INSERT INTO bank_list (list, row_count, unsubmitted_shown_at) VALUES ('PAYMENTS', 0, clock_timestamp())
-         ON CONFLICT (list) DO UPDATE SET unsubmitted_shown_at = excluded.unsubmitted_shown_at`,
+        `INSERT INTO bank_list (list, row_count, ${what}) VALUES ($1, 0, clock_timestamp())
+         ON CONFLICT (list) DO UPDATE SET ${what} = excluded.${what}`,
+        [list],
       ),
     );
   }

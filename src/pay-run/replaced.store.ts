@@ -271,7 +271,7 @@ async function endedInstructions(
          AND i.bank_instruction_id IS NOT NULL)
      SELECT i.id AS instruction_id, i.status AS instruction_status, i.bank_instruction_id, i.account_id,
        i.created_at, p.id AS payment_id, p.row_no, p.status, p.returned_at IS NOT NULL AS returned, ${DECIDED_STATUSES} AS decided_statuses,
-       ${STATUS_AS_FOLLOWED} AS bank_status,
+       b.bank_status,
        b.bank_payment_id, b.bank_transaction_id,
        EXISTS (SELECT FROM unseen_decision w
          WHERE w.employer_id = $1 AND w.instruction_id = b.instruction_id AND w.row_no = b.row_no) AS by_word

@@ -60,7 +60,9 @@ const ROWS = `
   LEFT JOIN (
     SELECT DISTINCT ON (o.payment_id) o.payment_id, o.action_id
     FROM payment_decision o JOIN attention_action a ON a.employer_id = o.employer_id AND a.id = o.action_id
-    WHERE o.employer_id = $1 ORDER BY o.payment_id, a.confirmed_at DESC) AS d ON d.payment_id = p.id
+    WHERE o.employer_id = $1 AND o.instruction_id = ANY (ARRAY(
+      SELECT id FROM instruction WHERE employer_id = $1 AND pay_run_id = $2))
+    ORDER BY o.payment_id, a.confirmed_at DESC) AS d ON d.payment_id = p.id
   LEFT JOIN (
     SELECT b.payment_id, b.row_no, b.bank_payment_id, ${STATUS_AT_BANK} AS bank_status
     FROM bank_payment b JOIN instruction i ON i.employer_id = b.employer_id AND i.id = b.instruction_id

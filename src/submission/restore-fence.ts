@@ -73,6 +73,8 @@ interface Unsubmitted {
 /** The check was passed, or the work done, meanwhile. */
 class Overtaken extends Error {}
 
+const isOvertaken = (error: unknown): boolean => error instanceof Overtaken;
+
 /**
  * After a restore a submit may be under way that the record has forgotten, and the bank may queue it for as long as it likes:
  * that it shows an instruction as before its submit proves nothing (rule 8). Each such is deleted there and read back
@@ -162,12 +164,8 @@ export class RestoreFence {
   }
 
   private async attempt(one: Unsubmitted): Promise<State> {
-    try {
-      return (await unless(isHiddenForGood, this.stepOf(one))) ?? 'unproven';
-    } catch (error) {
-      if (error instanceof Overtaken) return 'unproven';
-      throw error;
-    }
+    const tellsNothing = (error: unknown) => isOvertaken(error) || isHiddenForGood(error);
+    return (await unless(tellsNothing, this.stepOf(one))) ?? 'unproven';
   }
 
   private async stepOf(one: Unsubmitted): Promise<State> {
@@ -191,12 +189,8 @@ export class RestoreFence {
    * @throws BankClientError that may pass
    */
   private async isProven(one: Unsubmitted): Promise<boolean> {
-    try {
-      return refusesWhatIsGone(await this.deleteAtBank(one));
-    } catch (error) {
-      if (error instanceof Overtaken) return false;
-      throw error;
-    }
+    const again = await unless(isOvertaken, this.deleteAtBank(one));
+    return again !== undefined && refusesWhatIsGone(again);
   }
 
   /** What the bank answers oddly for a while may pass. @throws BankClientError that may pass */

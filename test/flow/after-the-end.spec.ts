@@ -30,11 +30,6 @@ const decide = async (path: string, action: string) => {
   expect((await propose(path, action)).status).toBe(201);
   expect((await payroll.confirm(path)).status).toBe(200);
 };
-const successorOf = (id: string) =>
-  payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), {
-    executionDate: payroll.executionDate(),
-    submitAt: payroll.clock.now().toISOString(),
-  });
 const eventuallyRead = (holds: () => Promise<boolean>) =>
   eventually(async () => {
     await execute(payroll.database.superuserUrl, 'UPDATE lease SET wake_at = now() WHERE holder IS NULL');
@@ -59,7 +54,7 @@ it('a read that stops a successor and everything waits for its run with the swit
   const rows = payRows(2).map((row, n) => (n === 0 ? { ...row, iban: FAILS } : row));
   const id = await payroll.paid(payFile(rows));
   await payroll.until(id, ['PARTLY_SETTLED'], 20_000);
-  const { data: successor } = await successorOf(id);
+  const { data: successor } = await payroll.successorOf(id);
   const submitting = new Client({ connectionString: payroll.database.superuserUrl });
   await submitting.connect();
   try {
@@ -88,7 +83,7 @@ describe('payments that are shown, after their end, as they were before it', () 
     const rows = payRows(4).map((row, n) => (n === 0 ? { ...row, iban: FAILS } : row));
     const id = await payroll.paid(payFile(rows));
     await payroll.until(id, ['PARTLY_SETTLED'], 20_000);
-    const made = await successorOf(id);
+    const made = await payroll.successorOf(id);
     expect(made.status).toBe(201);
     await shows('FAILED', 'EXCHANGED');
     await eventuallyRead(async () => (await kinds()).includes('REPLACED_PAYMENT_MOVED'));
@@ -96,7 +91,7 @@ describe('payments that are shown, after their end, as they were before it', () 
     const told = (await payroll.attention()).find(({ kind }) => kind === 'CONTRADICTION');
     expect(told?.happened).toMatch(/as if it had not: EXCHANGED after FAILED \(row 1, payment \d+\)\.$/);
     expect((await payroll.run(made.data.id)).stopped).not.toBeNull();
-    expect((await successorOf(id)).data.payments[0].code).toBe('PAYMENT_CONTRADICTED');
+    expect((await payroll.successorOf(id)).data.payments[0].code).toBe('PAYMENT_CONTRADICTED');
   });
 });
 
@@ -106,7 +101,7 @@ it('that the money of a refused payment came back contradicts nothing, and whom 
   const id = await payroll.paid(payFile(rows));
   await payroll.until(id, ['PARTLY_SETTLED'], 20_000);
   await shows('EXT_REFUSED', 'RETURNED');
-  const made = await successorOf(id);
+  const made = await payroll.successorOf(id);
   expect(made.status).toBe(201);
   jest.restoreAllMocks();
   await payroll.approve(made.data);
@@ -126,7 +121,7 @@ it('that a payment was settled before it failed is found in its history, and it 
   await payroll.until(id, ['SETTLED'], 20_000);
   const { happened } = (await payroll.attention()).find(({ kind }) => kind === 'CONTRADICTION')!;
   expect(happened).toMatch(/: FAILED after SETTLED \(row 1, payment \d+\)\.$/);
-  expect((await successorOf(id)).data.code).toBe('NOTHING_TO_REPLACE');
+  expect((await payroll.successorOf(id)).data.code).toBe('NOTHING_TO_REPLACE');
   const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
   expect(report.data).toMatchObject({ explained: false, openDoubts: ['CONTRADICTION'] });
 });
@@ -193,7 +188,7 @@ describe('payments that are shown, after their end, in a status that nobody docu
       });
       const unexplained = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
       expect(unexplained.data).toMatchObject({ explained: false, openDoubts: ['UNKNOWN_STATUS'] });
-      const early = await successorOf(id);
+      const early = await payroll.successorOf(id);
       expect([early.status, early.data.payments.map(({ code }: { code: string }) => code)]).toEqual([
         409,
         ['PAYMENT_STATUS_UNCLEAR'],
@@ -209,7 +204,7 @@ describe('payments that are shown, after their end, in a status that nobody docu
         table: { notPaid: { payments: 1 } },
         decisions: [{ action: 'NOT_PAID', bankStatus: 'ARCHIVED', payments: 1, evidence }],
       });
-      const made = await successorOf(id);
+      const made = await payroll.successorOf(id);
       expect(made.status).toBe(201);
       expect((await payroll.approve(made.data)).status).toBeLessThan(300);
       await payroll.until(made.data.id, ['FOLLOWING'], 20_000);
@@ -240,7 +235,7 @@ describe('payments that are shown, after their end, in a status that nobody docu
         await decide(path, 'NOT_PAID');
       }
       expect(await kinds()).toEqual([]);
-      expect((await successorOf(id)).data).toMatchObject({ payments: 2 });
+      expect((await payroll.successorOf(id)).data).toMatchObject({ payments: 2 });
     });
 
     it('are not decided once the bank shows what became of them, and never paid again where they were paid', async () => {
@@ -256,14 +251,14 @@ describe('payments that are shown, after their end, in a status that nobody docu
       expect([refused.status, refused.data.code]).toEqual([409, 'STATUS_IS_CLEAR']);
       await shows('FAILED', 'SETTLED');
       await eventuallyRead(async () => (await kinds()).includes('CONTRADICTION'));
-      const never = await successorOf(id);
+      const never = await payroll.successorOf(id);
       expect(never.data.payments[0].code).toBe('PAYMENT_CONTRADICTED');
     });
 
     it('are not paid again in another such status than was decided', async () => {
       const { id, path } = await failed();
       await decide(path, 'NOT_PAID');
-      const made = await successorOf(id);
+      const made = await payroll.successorOf(id);
       expect(made.status).toBe(201);
       await shows('FAILED', 'SHREDDED');
       const again = await payroll.askedAbout(id, 'UNKNOWN_STATUS');

@@ -79,11 +79,7 @@ describe('a submitted instruction that the bank does not have any more', () => {
     await reading(async () => (await kinds()).length === 0);
     const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
     expect(report.data).toMatchObject({ explained: true });
-    const successor = () =>
-      payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), {
-        executionDate: payroll.executionDate(),
-        submitAt: payroll.clock.now().toISOString(),
-      });
+    const successor = () => payroll.successorOf(id);
     expect((await successor()).data.code).toBe('BANK_UNREADABLE');
     const unseen = await payroll.askedAbout(id, 'REPLACED_UNSEEN');
     expect((await confirmed(unseen, 'NOT_PAID', 'letter 4712 of the bank')).status).toBe(200);

@@ -136,10 +136,7 @@ describe('a submit without an answer, at a bank that shows no instruction any mo
       await payroll.fault({ operation, kind: '404', every: 1 });
     const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
     expect(report.data.explained).toBe(false);
-    const made = await payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), {
-      executionDate: payroll.executionDate(),
-      submitAt: payroll.clock.now().toISOString(),
-    });
+    const made = await payroll.successorOf(id);
     expect([made.status, made.data.payments[0].code]).toEqual([409, 'PAYMENT_STATUS_UNCLEAR']);
     expect(await timesPaid()).toEqual([1, 1, 1]);
   });
@@ -158,10 +155,7 @@ describe('a submit without an answer, at a bank that shows no instruction any mo
       expect((await payroll.confirm(path)).status).toBe(200);
       await payroll.clearFaults();
       await payroll.until(id, ['FAILED'], 20_000);
-      const made = await payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), {
-        executionDate: payroll.executionDate(),
-        submitAt: payroll.clock.now().toISOString(),
-      });
+      const made = await payroll.successorOf(id);
       expect(made.status).toBe(201);
       await payroll.submitAtBank(bankInstructionId);
       await payroll.approve(made.data);

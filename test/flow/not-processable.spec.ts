@@ -33,11 +33,6 @@ const statuses = async (id: string) =>
   );
 const report = async (id: string) =>
   (await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`))).data;
-const successorOf = (id: string) =>
-  payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), {
-    executionDate: payroll.executionDate(),
-    submitAt: payroll.clock.now().toISOString(),
-  });
 /** Holds once everything was looked at again. */
 const eventuallyRead = (holds: () => Promise<boolean>) =>
   eventually(async () => {
@@ -83,7 +78,7 @@ describe('a payment that failed the checks of the bank, and is left as not proce
       table: { notPaid: { payments: 2 } },
       byBankStatus: { 'GROUP:NOTPROCESSABLE': { payments: 2 } },
     });
-    const made = await successorOf(id);
+    const made = await payroll.successorOf(id);
     expect(made.status).toBe(201);
     expect((await payroll.approve(made.data)).status).toBeLessThan(300);
     await payroll.until(made.data.id, ['FOLLOWING'], 20_000);
@@ -164,7 +159,7 @@ describe('a payment that failed the checks of the bank, and is left as not proce
       payroll = await Payroll.start(LEAVES);
       const id = await paid();
       await payroll.until(id, ['PARTLY_SETTLED'], 30_000);
-      const made = await successorOf(id);
+      const made = await payroll.successorOf(id);
       expect(made.status).toBe(201);
       showsLeft({ status, groupStatus: undefined });
       await eventuallyRead(async () => (await kinds()).includes('CONTRADICTION'));
@@ -173,7 +168,7 @@ describe('a payment that failed the checks of the bank, and is left as not proce
       expect(revived.happened).toMatch(
         /group of what is not processable went on: \w+ after group NOTPROCESSABLE /,
       );
-      const again = await successorOf(id);
+      const again = await payroll.successorOf(id);
       expect(again.data.payments.map(({ code }: { code: string }) => code)).toEqual([
         'PAYMENT_CONTRADICTED',
         'PAYMENT_CONTRADICTED',
@@ -186,12 +181,12 @@ describe('a payment that failed the checks of the bank, and is left as not proce
     const id = await paid();
     await payroll.until(id, ['PARTLY_SETTLED'], 30_000);
     showsLeft({ groupStatus: undefined });
-    const refused = await successorOf(id);
+    const refused = await payroll.successorOf(id);
     expect([refused.status, refused.data.code]).toEqual([503, 'BANK_UNREADABLE']);
     const path = await payroll.askedAbout(id, 'REPLACED_UNSEEN');
     const word = { action: 'NOT_PAID', reason: 'the bank wrote so', evidence: 'its letter of today' };
     expect((await payroll.decide(path, word)).status).toBe(200);
-    expect((await successorOf(id)).status).toBe(201);
+    expect((await payroll.successorOf(id)).status).toBe(201);
   });
 
   it('goes on where it is taken up after all while the others are under way', async () => {
@@ -230,7 +225,7 @@ describe('a payment that the bank leaves before it took it, and does not say why
     expect(await kinds()).toEqual([]);
     expect((await report(id)).explained).toBe(true);
     await payroll.bankClock(payroll.clock.now());
-    expect((await successorOf(id)).status).toBe(201);
+    expect((await payroll.successorOf(id)).status).toBe(201);
   });
 
   it('is not decided once the bank went on with it', async () => {
@@ -297,7 +292,7 @@ describe('a payment that the bank shows no further', () => {
     await eventuallyRead(async () => (await payroll.run(id)).status === 'FAILED');
     expect(await statuses(id)).toEqual(['VOID', 'VOID']);
     await payroll.bankClock(payroll.clock.now());
-    expect((await successorOf(id)).status).toBe(201);
+    expect((await payroll.successorOf(id)).status).toBe(201);
   });
 
   it.each([
@@ -312,7 +307,7 @@ describe('a payment that the bank shows no further', () => {
       const path = await overdue(id);
       expect((await payroll.decide(path, word(action))).status).toBe(200);
       await eventuallyRead(async () => (await payroll.run(id)).status === end);
-      if (action === 'NOT_PAID') expect((await successorOf(id)).status).toBe(201);
+      if (action === 'NOT_PAID') expect((await payroll.successorOf(id)).status).toBe(201);
       await payroll.bankClock(payroll.clock.now());
       const shown = `SELECT FROM bank_payment WHERE bank_status = 'SETTLED'`;
       await eventuallyRead(async () =>

@@ -330,10 +330,7 @@ describe('a submit that waits for its turn longer than what was read before it h
       await execute(payroll.database.superuserUrl, follow);
       return (await payroll.run(parent)).status === 'FAILED';
     }, 20_000);
-    const { data: run } = await payroll.as('preparer').post(payroll.path(`/pay-runs/${parent}/successor`), {
-      executionDate: payroll.executionDate(),
-      submitAt: payroll.clock.now().toISOString(),
-    });
+    const { data: run } = await payroll.successorOf(parent);
     // Only the look before the submit is to meet what was executed.
     await payroll.letRest('FOLLOW');
     return { run, replaced: await itsId(parent) };
@@ -721,10 +718,7 @@ describe('the estimate of a run that pays again what another did not', () => {
       }
     });
     const before = (await payroll.calls()).listPaymentTransactions;
-    const made = await payroll.as('preparer').post(payroll.path(`/pay-runs/${parent}/successor`), {
-      executionDate: payroll.executionDate(),
-      submitAt: payroll.clock.now().toISOString(),
-    });
+    const made = await payroll.successorOf(parent);
     expect(made.status).toBe(201);
     expect((await payroll.calls()).listPaymentTransactions).toBe(before);
     const { estimate } = await payroll.run(made.data.id);

@@ -45,11 +45,7 @@ describe('a successor of many old instructions, at a bank that is slow to show t
   it('is answered before a proxy gives up, and is made by asking again, which reads each of them once', async () => {
     const parent = await unpaid();
     const asked = readsTake(15_000);
-    const successor = () =>
-      payroll.as('preparer').post(payroll.path(`/pay-runs/${parent}/successor`), {
-        executionDate: payroll.executionDate(),
-        submitAt: payroll.clock.now().toISOString(),
-      });
+    const successor = () => payroll.successorOf(parent);
     const first = await successor();
     expect([first.status, first.data.code]).toEqual([503, 'BANK_UNREADABLE']);
     expect(first.data.detail).toBe(

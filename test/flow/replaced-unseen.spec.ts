@@ -38,10 +38,7 @@ async function successor() {
     await followNow();
     return (await payroll.run(parent)).status === 'FAILED';
   }, 20_000);
-  const made = await payroll.as('preparer').post(payroll.path(`/pay-runs/${parent}/successor`), {
-    executionDate: payroll.executionDate(),
-    submitAt: payroll.clock.now().toISOString(),
-  });
+  const made = await payroll.successorOf(parent);
   expect(made.status).toBe(201);
   // Only the looks before a repay are to meet what is hidden.
   await payroll.letRest('FOLLOW');
@@ -204,11 +201,7 @@ describe('a run that pays again what the bank does not show now', () => {
     const cancel = payroll.path(`/pay-runs/${run.id}/cancellation`);
     expect((await payroll.as('preparer').post(cancel, { reason: 'another' })).status).toBeLessThan(300);
     const parent = (await payroll.run(run.id)).parentRunId as string;
-    const again = () =>
-      payroll.as('preparer').post(payroll.path(`/pay-runs/${parent}/successor`), {
-        executionDate: payroll.executionDate(),
-        submitAt: payroll.clock.now().toISOString(),
-      });
+    const again = () => payroll.successorOf(parent);
     hide(hidden['left out of the list']!);
     const refused = await again();
     expect([refused.status, refused.data.code]).toEqual([503, 'BANK_UNREADABLE']);

@@ -27,13 +27,8 @@ async function voided(): Promise<string> {
   return id;
 }
 
-const successorOf = (id: string) =>
-  payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), {
-    executionDate: payroll.executionDate(),
-    submitAt: payroll.clock.now().toISOString(),
-  });
 const refusalsOf = async (id: string) => {
-  const { status, data } = await successorOf(id);
+  const { status, data } = await payroll.successorOf(id);
   if (status === 201) return [status];
   return [status, data.code, ...data.payments.map(({ code }: { code: string }) => code)];
 };
@@ -44,7 +39,7 @@ describe('a successor that was paid after the backup', () => {
   it('is not made once more when it is cancelled on the word of the bank that it was paid', async () => {
     await start({ linkReads: 'refused' });
     const parent = await voided();
-    const { data: made } = await successorOf(parent);
+    const { data: made } = await payroll.successorOf(parent);
     const path = payroll.path(`/pay-runs/${made.id}`);
     await payroll.as('finance').post(`${path}/stop`, { reason: 'a pause' });
     expect((await payroll.approve(made)).status).toBeLessThan(300);
@@ -69,7 +64,7 @@ describe('a successor that was paid after the backup', () => {
     await start({ linkReads: 'allowed' });
     const parent = await voided();
     await restoring.backUp();
-    const { data: made } = await successorOf(parent);
+    const { data: made } = await payroll.successorOf(parent);
     expect((await payroll.approve(made)).status).toBeLessThan(300);
     await payroll.until(made.id, ['SETTLED'], 20_000);
 
@@ -110,7 +105,7 @@ describe('a successor that was paid after the backup', () => {
     await restoring.answered();
     await restoring.resume('letter of the bank, 4712');
     const parent = await voided();
-    expect((await successorOf(parent)).status).toBe(201);
+    expect((await payroll.successorOf(parent)).status).toBe(201);
   });
 });
 
@@ -164,7 +159,7 @@ describe('what is left at its cut-off of a run from before a restore', () => {
     const { happened } = await cutOff(run.id);
     expect(happened).toContain('may have paid 1 of its 2 payments: no successor pays these');
     expect(happened).toContain('A successor of the run pays the others');
-    const made = await successorOf(run.id);
+    const made = await payroll.successorOf(run.id);
     expect([made.status, made.data.payments]).toEqual([201, 1]);
   });
 });

@@ -112,10 +112,7 @@ describe('a bank that names a person where it refuses', () => {
     const parent = await payroll.paid(payFile(rows));
     await payroll.until(parent, ['PARTLY_SETTLED']);
     await payroll.fault({ operation: '*', kind: '500-before', every: 1 });
-    const made = await payroll.as('preparer').post(payroll.path(`/pay-runs/${parent}/successor`), {
-      executionDate: payroll.executionDate(),
-      submitAt: payroll.clock.now().toISOString(),
-    });
+    const made = await payroll.successorOf(parent);
     await payroll.clearFaults();
     expect([made.status, made.data.code]).toEqual([503, 'BANK_UNREADABLE']);
     expect(made.data.detail).toContain('The bank answered 500 E17');

@@ -87,10 +87,7 @@ describe('a submit without an answer, of which the instruction itself tells noth
       expect((await decided(path)).status).toBe(200);
       await payroll.clearFaults();
       await payroll.until(id, ['FAILED'], 20_000);
-      const made = await payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), {
-        executionDate: payroll.executionDate(),
-        submitAt: payroll.clock.now().toISOString(),
-      });
+      const made = await payroll.successorOf(id);
       expect(made.status).toBe(201);
       await says(what);
       await payroll.submitAtBank(bankInstructionId);

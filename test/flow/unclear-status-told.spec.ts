@@ -193,11 +193,6 @@ describe('what a status means', () => {
 describe('what one undocumented status after an end means', () => {
   const report = async (id: string) =>
     (await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`))).data;
-  const successorOf = (id: string) =>
-    payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), {
-      executionDate: payroll.executionDate(),
-      submitAt: payroll.clock.now().toISOString(),
-    });
 
   it('is asked, and decided, beside what another was decided to mean, and not once more', async () => {
     const id = await showing('SUBMITTED', 'SETTLED', 'REJECTED');
@@ -209,7 +204,7 @@ describe('what one undocumented status after an end means', () => {
     const second = await askedAfterEnd(id, 'BAR');
     expect((await payroll.as('finance').get(second)).data.actions).toEqual(['NOT_PAID']);
     expect(await report(id)).toMatchObject({ explained: false });
-    const early = await successorOf(id);
+    const early = await payroll.successorOf(id);
     expect([early.status, early.data.payments?.[0]?.code]).toEqual([409, 'PAYMENT_STATUS_UNCLEAR']);
     const decided = await payroll.decide(second, word('NOT_PAID'));
     expect([decided.status, decided.data.code]).toEqual([200, undefined]);
@@ -244,7 +239,7 @@ describe('what one undocumented status after an end means', () => {
     }, 15_000);
     expect(await asked()).toEqual([]);
     expect(await report(id)).toMatchObject({ explained: true });
-    expect((await successorOf(id)).data).toMatchObject({ payments: 1 });
+    expect((await payroll.successorOf(id)).data).toMatchObject({ payments: 1 });
   });
 });
 

@@ -190,15 +190,9 @@ describe('a payment that the bank leaves in a status that nobody documents', () 
 });
 
 describe('a payment that two people declare not paid', () => {
-  const successorOf = (id: string) =>
-    payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), {
-      executionDate: payroll.executionDate(),
-      submitAt: payroll.clock.now().toISOString(),
-    });
-
   it('is void, and paid again by a successor, also while the bank goes on to show that status', async () => {
     const { id, path } = await inReview();
-    const early = await successorOf(id);
+    const early = await payroll.successorOf(id);
     expect([early.status, early.data.payments?.[0]?.code]).toEqual([409, 'PAYMENT_STATUS_UNCLEAR']);
     expect((await decide(path, 'NOT_PAID')).status).toBe(200);
     await payroll.until(id, ['PARTLY_SETTLED']);
@@ -217,7 +211,7 @@ describe('a payment that two people declare not paid', () => {
         },
       ],
     });
-    const made = await successorOf(id);
+    const made = await payroll.successorOf(id);
     expect([made.status, made.data.rowCount ?? made.data.payments]).toEqual([201, expect.anything()]);
     expect((await payroll.approve(made.data)).status).toBeLessThan(300);
     await payroll.askedAbout(made.data.id, 'UNKNOWN_STATUS');
@@ -229,13 +223,13 @@ describe('a payment that two people declare not paid', () => {
     const { id, path } = await inReview();
     expect((await decide(path, 'NOT_PAID')).status).toBe(200);
     await payroll.until(id, ['PARTLY_SETTLED']);
-    const made = await successorOf(id);
+    const made = await payroll.successorOf(id);
     expect(made.status).toBe(201);
     shows('EXCHANGED');
     await eventuallyRead(async () => (await kinds()).includes('CONTRADICTION'));
     expect((await kinds()).sort()).toEqual(['CONTRADICTION', 'REPLACED_PAYMENT_MOVED']);
     expect((await report(id)).explained).toBe(false);
-    const again = await successorOf(id);
+    const again = await payroll.successorOf(id);
     expect(again.data.payments[0].code).toBe('PAYMENT_CONTRADICTED');
   });
 

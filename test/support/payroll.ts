@@ -294,6 +294,14 @@ export class Payroll {
     });
   }
 
+  /** Asks for a run that pays again what is unpaid of another, due at once. */
+  successorOf(runId: string) {
+    return this.as('preparer').post(this.path(`/pay-runs/${runId}/successor`), {
+      executionDate: this.executionDate(),
+      submitAt: this.clock.now().toISOString(),
+    });
+  }
+
   /** Uploads and answers the run; fails the test when the file was refused. */
   async uploaded(
     csv: string,
