@@ -780,8 +780,11 @@ describe('a run that cannot be sent before its cut-off', () => {
     });
     expect((await payroll.approve(run)).status).toBe(200);
     const before = await payroll.calls();
+    // A step that has read the limit before must not see the later hour.
+    await payroll.letRest('RUN');
     await slowDown();
     payroll.clock.set(new Date(`${date}T15:00:01Z`));
+    await payroll.wakeAll();
     await payroll.until(run.id, ['READY'], 15_000);
     expect((await payroll.attention()).map((one) => one.kind)).toEqual(['APPROVAL_LAPSED']);
     const { initiate, add } = await payroll.calls();
