@@ -4,11 +4,13 @@ import { Config } from '../../src/config/env';
 import { BankLists } from '../../src/database/bank-lists';
 import { Database } from '../../src/database/database';
 import { RestoreGuard, untoldRestores } from '../../src/database/restore-guard';
+import { isPastSubmit } from '../../src/domain/bank-status';
 import { Metrics } from '../../src/http/metrics';
 import { RestoreCheck } from '../../src/submission/restore-check';
-import { RestoreFence } from '../../src/submission/restore-fence';
+import { RestoreFence, seenAgain } from '../../src/submission/restore-fence';
 import { RestoreOwners } from '../../src/submission/restore-owners';
 import { RestoreSweep } from '../../src/submission/restore-sweep';
+import type { Finding } from '../../src/submission/restore-words';
 import { Restores } from '../../src/submission/restores';
 import { WHOLE_SWEEP } from './whole-sweep';
 
@@ -176,4 +178,36 @@ it('asks nothing more where there never was a restore', async () => {
   );
   await restores.tick();
   expect(transaction).not.toHaveBeenCalled();
+});
+
+describe('what was fenced after a restore, by a later list of the bank', () => {
+  const finding = (status: string, bankInstructionId = '4711', isUnclear = false) =>
+    ({ bankInstructionId, status, submitted: isPastSubmit(status), isUnclear }) as Finding;
+  const fenced = finding('INITIATED');
+  const seen = (own: Finding[], unidentified: string[] = []) =>
+    seenAgain([fenced], own, { ...WHOLE_SWEEP, unidentified });
+
+  it('is as the delete left it where it is shown no more, or as ended unpaid', () => {
+    expect(seen([])).toEqual([fenced]);
+    expect(seen([finding('CANCELLED')])).toEqual([fenced]);
+  });
+
+  it('was submitted where it is shown so', () => {
+    expect(seen([finding('SUB_STARTED')])).toEqual([finding('SUB_STARTED')]);
+    const before = finding('SUB_STARTED');
+    expect(seenAgain([before], [finding('SETTLED')], WHOLE_SWEEP)).toEqual([finding('SETTLED')]);
+    expect(seenAgain([before], [], WHOLE_SWEEP)).toEqual([before]);
+  });
+
+  it('is unclear where it is shown as it was, in a status that nobody documents, or not so that it can be told whose it is', () => {
+    for (const status of ['INITIATED', 'PRO_ODD'])
+      expect(seen([finding(status)])).toEqual([finding(status, '4711', true)]);
+    expect(seen([], ['4711'])).toEqual([finding('INITIATED', '4711', true)]);
+    expect(seen([], ['4712'])).toEqual([fenced]);
+  });
+
+  it('is beside what only that list shows, which nobody has deleted: that is unclear before its submit', () => {
+    const others = [finding('INITIATED', '4712'), finding('SETTLED', '4713')];
+    expect(seen(others)).toEqual([fenced, finding('INITIATED', '4712', true), finding('SETTLED', '4713')]);
+  });
 });
