@@ -1,13 +1,22 @@
 import { Registry } from 'prom-client';
 import { BankUnreachable } from '../../src/bank/errors';
+import type { BankGateway } from '../../src/bank/gateway';
+import type { Outcome } from '../../src/bank/outcome';
+import type { BankInstruction } from '../../src/bank/records';
 import { Config } from '../../src/config/env';
 import { BankLists } from '../../src/database/bank-lists';
 import { Database } from '../../src/database/database';
 import { RestoreGuard, untoldRestores } from '../../src/database/restore-guard';
 import { isPastSubmit } from '../../src/domain/bank-status';
+import { accountsOf } from '../../src/employer/account.store';
+import type { BankCalls } from '../../src/employer/bank-calls';
+import type { BankReads } from '../../src/employer/bank-reads';
+import type { EmployerAccount } from '../../src/employer/employer.entity';
+import type { Standing } from '../../src/employer/standing';
 import { Metrics } from '../../src/http/metrics';
+import type { InstructionReader } from '../../src/submission/read-back';
 import { RestoreCheck } from '../../src/submission/restore-check';
-import { RestoreFence, seenAgain } from '../../src/submission/restore-fence';
+import { heldWork, RestoreFence, seenAgain } from '../../src/submission/restore-fence';
 import { RestoreOwners } from '../../src/submission/restore-owners';
 import { RestoreSweep } from '../../src/submission/restore-sweep';
 import type { Finding } from '../../src/submission/restore-words';
@@ -209,5 +218,94 @@ describe('what was fenced after a restore, by a later list of the bank', () => {
   it('is beside what only that list shows, which nobody has deleted: that is unclear before its submit', () => {
     const others = [finding('INITIATED', '4712'), finding('SETTLED', '4713')];
     expect(seen(others)).toEqual([fenced, finding('INITIATED', '4712', true), finding('SETTLED', '4713')]);
+  });
+});
+
+describe('what a restored database has forgotten, and the bank shows as before its submit', () => {
+  const GONE = { kind: 'in-doubt', status: 404, why: 'not found' } as const;
+  const YES = { kind: 'yes', value: undefined, status: 204 } as const;
+  const finding = (change: Partial<Finding> = {}) =>
+    ({
+      bankInstructionId: '4711',
+      status: 'INITIATED',
+      submitted: false,
+      isUnclear: false,
+      payRunId: null,
+      ...change,
+    }) as Finding;
+  const shown = (status: string): Partial<Standing> => ({
+    shown: { status } as BankInstruction,
+    statuses: [status],
+  });
+  const notFound = { isGone: true, statuses: [] };
+
+  /** At a bank that shows it so, one read after the other, and answers deletes so. */
+  async function fenced(
+    shows: readonly Partial<Standing>[],
+    answers: readonly Outcome<undefined>[],
+    own = finding(),
+    reads = ['INSTRUCTION', 'PAYMENT_LIST'],
+  ) {
+    const [standings, deletes] = [[...shows], [...answers]];
+    const account = { employerId: '7', reads } as EmployerAccount;
+    const tx = { query: (sql: string) => Promise.resolve(sql.includes('restore_check') ? [{}] : []) };
+    const inEmployer = (_id: string, work: (tx: unknown) => unknown) =>
+      Promise.resolve(work === heldWork ? [] : work === accountsOf ? [account] : work(tx));
+    const recorded = async (_call: unknown, send: () => unknown, check: (tx: unknown) => Promise<void>) => {
+      await check(tx);
+      return send();
+    };
+    const standing = () => Promise.resolve({ isGone: false, isUnclear: false, ...standings.shift() });
+    const deleteInstruction = jest.fn(() => Promise.resolve(deletes.shift()));
+    const fence = new RestoreFence(
+      { inEmployer } as unknown as Database,
+      { deleteInstruction } as unknown as BankGateway,
+      { recorded } as unknown as BankCalls,
+      {} as InstructionReader,
+      { standing } as unknown as BankReads,
+      { BANK_LAG_BOUND_MS: 0, SUBMIT_DOUBT_MS: 0 },
+    );
+    const found = await fence.fence('7', '1', WHOLE_SWEEP, [own]);
+    const [one] = found.findings;
+    return { isUnclear: one?.isUnclear, isOpen: found.isOpen, deletes: deleteInstruction.mock.calls.length };
+  }
+
+  it('is dead where it is shown as cancelled once it was deleted', async () => {
+    const dead = { isUnclear: false, isOpen: false, deletes: 1 };
+    expect(await fenced([shown('INITIATED'), shown('CANCELLED')], [YES])).toEqual(dead);
+  });
+
+  it('is dead where it is not found once it was deleted, and is refused to be deleted again; a list may show more', async () => {
+    const dead = { isUnclear: false, isOpen: true, deletes: 2 };
+    expect(await fenced([shown('INITIATED'), notFound], [YES, GONE])).toEqual(dead);
+  });
+
+  it.each<[string, Partial<Standing>[], Outcome<undefined>[], number]>([
+    ['is deleted once more', [shown('INITIATED'), notFound], [YES, YES], 2],
+    ['is not found before anything deleted it', [notFound], [GONE, GONE], 0],
+    ['is refused to be deleted', [shown('INITIATED')], [GONE], 1],
+    ['is shown as submitted once it was deleted', [shown('INITIATED'), shown('SUB_STARTED')], [YES], 1],
+    ['is shown in a status that no document names', [shown('PRO_ODD'), notFound], [YES, GONE], 0],
+    ['is shown as submitted', [shown('SUB_STARTED')], [YES, GONE], 0],
+    [
+      'has payments that are shown without it',
+      [
+        shown('INITIATED'),
+        { isGone: true, statuses: ['INITIATED'] },
+        { isGone: true, statuses: ['INITIATED'] },
+      ],
+      [YES, GONE],
+      1,
+    ],
+  ])('is unclear where it %s', async (_what, shows, answers, deletes) => {
+    expect(await fenced(shows, answers)).toEqual({ isUnclear: true, isOpen: true, deletes });
+  });
+
+  it('is not deleted where nobody can tell whether it was submitted, nor where no instruction may be read', async () => {
+    const shows = [shown('INITIATED'), notFound];
+    const unclear = finding({ isUnclear: true });
+    expect(await fenced(shows, [YES, GONE], unclear)).toEqual({ isUnclear: true, isOpen: false, deletes: 0 });
+    const unread = await fenced(shows, [YES, GONE], finding(), ['PAYMENT_LIST']);
+    expect(unread).toEqual({ isUnclear: true, isOpen: true, deletes: 0 });
   });
 });
