@@ -18,9 +18,10 @@ import type { InstructionReader } from '../../src/submission/read-back';
 import { RestoreCheck } from '../../src/submission/restore-check';
 import { heldWork, RestoreFence, seenAgain } from '../../src/submission/restore-fence';
 import { RestoreOwners } from '../../src/submission/restore-owners';
-import { RestoreSweep } from '../../src/submission/restore-sweep';
+import { RestoreSweep, type Sweep } from '../../src/submission/restore-sweep';
 import type { Finding } from '../../src/submission/restore-words';
 import { Restores } from '../../src/submission/restores';
+import type { Work } from '../../src/submission/work';
 import { WHOLE_SWEEP } from './whole-sweep';
 
 afterEach(() => jest.restoreAllMocks());
@@ -307,5 +308,78 @@ describe('what a restored database has forgotten, and the bank shows as before i
     expect(await fenced(shows, [YES, GONE], unclear)).toEqual({ isUnclear: true, isOpen: false, deletes: 0 });
     const unread = await fenced(shows, [YES, GONE], finding(), ['PAYMENT_LIST']);
     expect(unread).toEqual({ isUnclear: true, isOpen: true, deletes: 0 });
+  });
+});
+
+describe('what the record holds as built, and a check after a restore had the bank delete', () => {
+  const GONE = { kind: 'in-doubt', status: 404, why: 'not found' } as const;
+  const YES = { kind: 'yes', value: undefined, status: 204 } as const;
+  const NOT_FOUND = { isGone: true, isUnclear: false, statuses: [] };
+  const work = {
+    account: { reads: ['INSTRUCTION', 'PAYMENT_LIST'] },
+    instruction: { id: '018f', employerId: '7', bankInstructionId: '4711' },
+    run: { id: '1' },
+  } as unknown as Work;
+
+  /** At a bank that shows it so by then, and answers one more delete so. */
+  function checked(sweep: Sweep, shows: Standing = NOT_FOUND, answer: Outcome<undefined> = GONE) {
+    const tx = { query: () => Promise.resolve([{}]) };
+    const inEmployer = (_id: string, find: (tx: unknown) => unknown) =>
+      Promise.resolve(find === heldWork ? [work] : find(tx));
+    const deleteInstruction = jest.fn(() => Promise.resolve(answer));
+    const fence = new RestoreFence(
+      { inEmployer } as unknown as Database,
+      { deleteInstruction } as unknown as BankGateway,
+      { recorded: (_call: unknown, send: () => unknown) => send() } as unknown as BankCalls,
+      { standing: () => Promise.resolve(shows) } as unknown as InstructionReader,
+      {} as BankReads,
+      { BANK_LAG_BOUND_MS: 0, SUBMIT_DOUBT_MS: 0 },
+    );
+    const abandoned = jest.fn(() => Promise.resolve());
+    Object.assign(fence, { abandon: abandoned });
+    const done = (gone: readonly Work[]) => ({
+      gone: gone.length,
+      abandoned: abandoned.mock.calls.length,
+      deletes: deleteInstruction.mock.calls.length,
+    });
+    return {
+      fenced: async () => done((await fence.fence('7', '1', sweep, [])).gone),
+      ended: async () => {
+        await fence.endGone('1', { findings: [], isOpen: false, gone: [work] }, sweep);
+        return done([]);
+      },
+    };
+  }
+  const listed = (change: Partial<Sweep['moved'][number]>): Sweep => ({
+    ...WHOLE_SWEEP,
+    moved: [
+      { status: 'SETTLED', bankInstructionId: '4712', instructionId: undefined, ...change },
+    ] as Sweep['moved'],
+  });
+
+  it('is abandoned once no read shows it, nor the list, and it is refused to be deleted again', async () => {
+    expect(await checked(WHOLE_SWEEP).fenced()).toEqual({ gone: 1, abandoned: 0, deletes: 0 });
+    expect(await checked(WHOLE_SWEEP).ended()).toEqual({ gone: 0, abandoned: 1, deletes: 1 });
+    expect(await checked(listed({})).ended()).toEqual({ gone: 0, abandoned: 1, deletes: 1 });
+  });
+
+  it.each([{ bankInstructionId: '4711' }, { instructionId: '018f' }])(
+    'is left alone where the list shows that it was submitted (%j)',
+    async (one) => {
+      expect(await checked(listed(one)).fenced()).toEqual({ gone: 0, abandoned: 0, deletes: 0 });
+      expect(await checked(listed(one)).ended()).toEqual({ gone: 0, abandoned: 0, deletes: 0 });
+    },
+  );
+
+  it('is not abandoned where it is shown again, or is deleted once more', async () => {
+    const again = {
+      isGone: false,
+      isUnclear: false,
+      shown: { status: 'INITIATED' },
+      statuses: ['INITIATED'],
+    };
+    const shownAgain = await checked(WHOLE_SWEEP, again as Standing).ended();
+    expect(shownAgain).toEqual({ gone: 0, abandoned: 0, deletes: 0 });
+    expect(await checked(WHOLE_SWEEP, NOT_FOUND, YES).ended()).toEqual({ gone: 0, abandoned: 0, deletes: 1 });
   });
 });
