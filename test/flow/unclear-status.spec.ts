@@ -187,6 +187,18 @@ describe('a payment that the bank leaves in a status that nobody documents', () 
     await payroll.until(id, ['SETTLED']);
     expect(await kinds()).toEqual([]);
   });
+
+  it('is not declared not paid once the bank shows another that nobody documents', async () => {
+    const { id, path } = await inReview();
+    expect((await propose(path, { action: 'NOT_PAID' })).status).toBe(201);
+    const { app } = payroll.services[0]!;
+    jest.spyOn(app.get(PaymentSource), 'paymentsOf').mockImplementation(() => Promise.resolve([]));
+    const other = (status: string) => (status === REVIEW ? 'PRO_OTHER_REVIEW' : status);
+    passThrough(app.get(BankReads), (found) => found.map((one) => ({ ...one, status: other(one.status) })));
+    const refused = await payroll.confirm(path);
+    expect([refused.status, refused.data.code]).toEqual([409, 'WAS_EXECUTED']);
+    expect(await statuses(id)).not.toContain('VOID');
+  });
 });
 
 describe('a payment that two people declare not paid', () => {
