@@ -188,13 +188,17 @@ describe('a payment that the bank leaves in a status that nobody documents', () 
     expect(await kinds()).toEqual([]);
   });
 
-  it('is not declared not paid once the bank shows another that nobody documents', async () => {
+  it.each([
+    ['the bank shows another that nobody documents', { status: 'PRO_OTHER_REVIEW' }],
+    ['its history says that it was settled', { wasSettled: true }],
+  ])('is not declared not paid once %s', async (_what, shown) => {
     const { id, path } = await inReview();
     expect((await propose(path, { action: 'NOT_PAID' })).status).toBe(201);
     const { app } = payroll.services[0]!;
     jest.spyOn(app.get(PaymentSource), 'paymentsOf').mockImplementation(() => Promise.resolve([]));
-    const other = (status: string) => (status === REVIEW ? 'PRO_OTHER_REVIEW' : status);
-    passThrough(app.get(BankReads), (found) => found.map((one) => ({ ...one, status: other(one.status) })));
+    passThrough(app.get(BankReads), (found) =>
+      found.map((one) => (one.status === REVIEW ? { ...one, ...shown } : one)),
+    );
     const refused = await payroll.confirm(path);
     expect([refused.status, refused.data.code]).toEqual([409, 'WAS_EXECUTED']);
     expect(await statuses(id)).not.toContain('VOID');
