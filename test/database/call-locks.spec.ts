@@ -70,6 +70,34 @@ const FORBIDDEN: [string, string, string, Partial<Allowed>][] = [
   ],
 ];
 
+/** What forbids a call besides, what undoes it, and what a call then finds. */
+const FORBIDDEN_TOO: [string, string, string, object][] = [
+  [
+    'a submit of the run is not in the record',
+    `UPDATE forgotten_instruction SET adopted_at = NULL WHERE pay_run_id = '${a.run}'`,
+    `UPDATE forgotten_instruction SET adopted_at = now() WHERE pay_run_id = '${a.run}'`,
+    { stopped: true },
+  ],
+  [
+    'the bank was not read since a restore',
+    `UPDATE restore_check SET passed_at = NULL WHERE employer_id = '${a.employer}'`,
+    `UPDATE restore_check SET passed_at = now() WHERE employer_id = '${a.employer}'`,
+    { restored: true },
+  ],
+  [
+    'an amendment waits to be applied',
+    `UPDATE amendment SET applied_as_version = NULL WHERE pay_run_id = '${a.run}'`,
+    `UPDATE amendment SET applied_as_version = 1 WHERE pay_run_id = '${a.run}'`,
+    { ended: true },
+  ],
+  [
+    'the run is being cancelled',
+    `UPDATE pay_run SET status = 'CANCELLING' WHERE id = '${a.run}'`,
+    `UPDATE pay_run SET status = 'SUBMITTING' WHERE id = '${a.run}'`,
+    { ended: true, run_status: 'CANCELLING' },
+  ],
+];
+
 describe('a call to the bank that is being intended', () => {
   const trial = trials();
   let other: Client;
@@ -107,6 +135,18 @@ describe('a call to the bank that is being intended', () => {
     expect(await isWaiting(forbidding)).toBe(true);
     await trial.client.query('COMMIT');
     await forbidding;
+  });
+
+  it.each(FORBIDDEN_TOO)('is not allowed where %s', async (_what, forbid, undo, found) => {
+    const lawless = (statement: string) => `SET session_replication_role = replica; ${statement}`;
+    undone = lawless(undo);
+    await execute(trial.superuserUrl, undone);
+    const ask = async () =>
+      (await trial.client.query<object>(LOCK.replace('SELECT ', 'SELECT restored, '))).rows[0];
+    expect(await ask()).toEqual({ ...ALLOWED, restored: false });
+    await trial.client.query('ROLLBACK; BEGIN');
+    await execute(trial.superuserUrl, lawless(forbid));
+    expect(await ask()).toEqual({ ...ALLOWED, restored: false, ...found });
   });
 
   it.each(FORBIDDEN)('is not allowed any more where %s first', async (_what, forbid, undo, found) => {

@@ -230,25 +230,29 @@ export const PAYMENT_GUARDS: Guard[] = [
     { sent: a.voidPayment, around: payment.id },
     // It replaces the first one, while what replaced the one that was left out was sent.
     { sent: payment.id, around: a.voidPayment },
-  ].map(({ sent, around }, n): Guard => ({
+    // The bank cancelled what was sent: its run goes on.
+    { sent: payment.id, around: a.voidPayment, status: 'CANCELLED' },
+    // What was left out came after what was sent.
+    { sent: a.voidPayment, around: LAST, leftOut: { id: LAST }, next: payment.id },
+  ].map(({ sent, around, status = 'FAILED', leftOut, next = LAST }, n): Guard => ({
     name: `what was sent last is replaced, and no other branch of its chain (${n + 1})`,
     kind: 'trigger',
     on: 'payment',
     object: 'refuse_successor_around_another',
     says: 'last_sent_is_replaced',
     given: [
-      insertion('payment', LEFT_OUT),
+      insertion('payment', { ...LEFT_OUT, ...leftOut }),
       insertion('payment', {
         ...payment,
         id: NEXT,
         row_no: 4,
-        status: 'FAILED',
+        status,
         live: false,
         replaces_payment_id: sent,
       }),
     ],
-    lawful: insertion('payment', { ...payment, id: LAST, row_no: 5, replaces_payment_id: NEXT }),
-    forbidden: insertion('payment', { ...payment, id: LAST, row_no: 5, replaces_payment_id: around }),
+    lawful: insertion('payment', { ...payment, id: next, row_no: 5, replaces_payment_id: NEXT }),
+    forbidden: insertion('payment', { ...payment, id: next, row_no: 5, replaces_payment_id: around }),
   })),
   {
     name: 'only a payment that replaces another says why',

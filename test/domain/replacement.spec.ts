@@ -65,11 +65,19 @@ describe('what may be paid again', () => {
     [{ doubted: true }, 'PAYMENT_STATUS_UNCLEAR'],
     [{ bankStatus: 'EXCHANGE_ERROR' }, 'PAYMENT_STATUS_UNCLEAR'],
     [{ bankStatus: 'PRO_MANUAL_REVIEW' }, 'PAYMENT_STATUS_UNCLEAR'],
+    [{ bankStatus: 'PRO_MANUAL_REVIEW', decidedStatuses: ['EXCHANGE_ERROR'] }, 'PAYMENT_STATUS_UNCLEAR'],
     [{ successor: 'live' as const }, 'PAYMENT_ALREADY_REPLACED'],
     [{ successor: 'ended' as const }, 'SUCCESSOR_ENDED'],
     [{ paidOtherwise: true }, 'EMPLOYEE_PAID_OTHERWISE'],
   ])('not with %j', (doubt, code) => {
     expect(refusalOfReplacement({ ...FAILED, ...doubt }, chosen)).toBe(code);
+  });
+
+  it('what shows a status that two people decided about may, and what was taken out whatever is shown', () => {
+    const decided = { ...FAILED, bankStatus: 'FOO', decidedStatuses: ['BAR', 'FOO'] };
+    expect(refusalOfReplacement(decided, all)).toBeUndefined();
+    const excluded = { ...FAILED, status: 'EXCLUDED', bankStatus: 'FOO' } as const;
+    expect(refusalOfReplacement(excluded, chosen)).toBeUndefined();
   });
 
   it('is never what may still be paid, was paid for good, is in doubt or has somebody who pays it', () => {
@@ -111,6 +119,14 @@ describe('a second look', () => {
       for (const shown of ['PRO_ROUTING_FAILED', 'EXT_REFUSED', 'CANCELLED']) expect(same).toContain(shown);
       for (const shown of ['SETTLED', 'EXCHANGED', 'EXCHANGE_ERROR', 'PRO_MANUAL_REVIEW'])
         expect([shown, look(shown)]).toEqual([shown, 'moved']);
+    },
+  );
+
+  it.each(PAYMENT_STATUSES.filter((status) => !['VOID', 'FAILED', 'REJECTED', 'CANCELLED'].includes(status)))(
+    'of what has not ended unpaid (%s) is never the same',
+    (status) => {
+      for (const shown of ['INITIATED', 'FAILED', 'CANCELLED', 'RETURNED'])
+        expect([shown, lookAgain({ status, returned: false }, shown)]).toEqual([shown, 'moved']);
     },
   );
 

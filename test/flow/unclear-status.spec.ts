@@ -187,6 +187,22 @@ describe('a payment that the bank leaves in a status that nobody documents', () 
     await payroll.until(id, ['SETTLED']);
     expect(await kinds()).toEqual([]);
   });
+
+  it.each([
+    ['the bank shows another that nobody documents', { status: 'PRO_OTHER_REVIEW' }],
+    ['its history says that it was settled', { wasSettled: true }],
+  ])('is not declared not paid once %s', async (_what, shown) => {
+    const { id, path } = await inReview();
+    expect((await propose(path, { action: 'NOT_PAID' })).status).toBe(201);
+    const { app } = payroll.services[0]!;
+    jest.spyOn(app.get(PaymentSource), 'paymentsOf').mockImplementation(() => Promise.resolve([]));
+    passThrough(app.get(BankReads), (found) =>
+      found.map((one) => (one.status === REVIEW ? { ...one, ...shown } : one)),
+    );
+    const refused = await payroll.confirm(path);
+    expect([refused.status, refused.data.code]).toEqual([409, 'WAS_EXECUTED']);
+    expect(await statuses(id)).not.toContain('VOID');
+  });
 });
 
 describe('a payment that two people declare not paid', () => {

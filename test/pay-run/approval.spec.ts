@@ -1,5 +1,7 @@
 import { formatMinor } from '../../src/domain/money';
 import { showId } from '../../src/http/prefixed-id';
+import { voidApprovals } from '../../src/pay-run/approval';
+import { lockRun } from '../../src/pay-run/pay-run.store';
 import { testConfig } from '../http/test-app';
 import { LEAVES_UNANSWERED } from '../support/database';
 import { Company, pathOf, PayOffice, rows } from './pay-office';
@@ -191,6 +193,20 @@ describe('approving a pay run', () => {
     const last = await office.as(strict, second).post(pathOf(run, '/approvals'), seen).expect(200);
     expect(last.body.status).toBe('APPROVED');
     expect(last.body.approvals).toHaveLength(2);
+  });
+
+  it('counts no approval that was taken back', async () => {
+    const strict = await office.company({ approvalsRequired: 2 });
+    const second = await office.person(strict.employerId, 'Second', ['approver']);
+    const { run, seen } = await readyRun(strict);
+    await office.as(strict, 'approver').post(pathOf(run, '/approvals'), seen).expect(200);
+    await office.in(strict, async (tx) =>
+      voidApprovals(tx, await lockRun(tx, run.id), 'service', 'the database was restored'),
+    );
+    const other = await office.as(strict, second).post(pathOf(run, '/approvals'), seen).expect(200);
+    expect(other.body.status).toBe('READY');
+    const again = await office.as(strict, 'approver').post(pathOf(run, '/approvals'), seen).expect(200);
+    expect(again.body.status).toBe('APPROVED');
   });
 
   it.each([

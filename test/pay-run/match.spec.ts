@@ -7,6 +7,7 @@ import {
   judgeGroups,
   Judgement,
   judgePayments,
+  judgeSubmitted,
   SeenPayment,
 } from '../../src/pay-run/match';
 import { judgeTotals } from '../../src/submission/decision';
@@ -223,4 +224,18 @@ describe('totals', () => {
       expect(judgeGroups(planned, [{ count, totalMinor }])).toBe(whole);
     },
   );
+
+  it.each([
+    [undefined, undefined, 'equal'],
+    [3, 306n, 'equal'],
+    [2, 204n, 'equal'],
+    [4, 306n, 'different'],
+    [4, undefined, 'different'],
+    [3, 307n, 'different'],
+    [2, 307n, 'different'],
+    [undefined, 307n, 'different'],
+  ])('%s payments of 3 and %s cents of 306 calculated beside equal groups: %s', (count, cents, judged) => {
+    const calculated = { calculatedCount: count, calculatedTotalMinor: cents };
+    expect(judgeSubmitted(planned, { groups: [planned], ...calculated }).kind).toBe(judged);
+  });
 });

@@ -10,6 +10,7 @@ import {
 import type { BankGateway } from '../../src/bank/gateway';
 import { Clock } from '../../src/config/clock';
 import type { Database } from '../../src/database/database';
+import { messageIdOf } from '../../src/pay-run/message-id';
 import type { EndedInstruction } from '../../src/pay-run/replaced.store';
 import { SecondLook } from '../../src/pay-run/second-look';
 import { emptyList } from '../support/empty-list';
@@ -79,7 +80,8 @@ describe('what was given up before its submit, read again before it is paid othe
   it('is unseen where its submit was in doubt, and the bank shows a status that no document names', async () => {
     const declared = { ...released, status: 'VOID' } as EndedInstruction;
     const look = (of: EndedInstruction) => lookAt('QUEUED_CORE', of, false, 'QUEUED_CORE');
-    expect(await look(declared)).toMatchObject({ moved: [], unseen: [{ paymentId: 'payment' }] });
+    for (const open of [declared, released])
+      expect(await look(open)).toMatchObject({ moved: [], unseen: [{ paymentId: 'payment' }] });
     expect(await look({ ...released, status: 'ABANDONED' })).toEqual({
       moved: [],
       unseen: [],
@@ -173,6 +175,22 @@ describe('what failed after its submit, read again before it is paid otherwise',
 
   it('has moved where its history says that it was settled', async () => {
     expect(await lookAt('FAILED', failed, true)).toMatchObject({ moved: [{ bankStatus: 'SETTLED' }] });
+  });
+
+  it('has moved where the bank goes on with it, whatever people have in writing', async () => {
+    const said = { ...failed, payments: [{ ...failed.payments[0]!, byWord: true }] };
+    expect(await lookAt('SUB_IS_VALID', said)).toMatchObject({ moved: [{ bankStatus: 'SUB_IS_VALID' }] });
+  });
+
+  it('has moved where a payment that bears its message id was settled, whatever people have in writing', async () => {
+    async function* listed() {
+      const messageId = messageIdOf(failed.instructionId, 1);
+      const one = { status: 'SETTLED', bankInstructionId: '4711', bankPaymentId: '816', messageId };
+      yield* await Promise.resolve([one]);
+    }
+    const lists = { listInstructionPayments: listed, listPayments: listed } as unknown as BankGateway;
+    const said = { ...failed, payments: [{ ...failed.payments[0]!, bankIds: [] as const, byWord: true }] };
+    expect(await lookWith(lists, said)).toMatchObject({ moved: [{ bankStatus: 'SETTLED' }], unseen: [] });
   });
 });
 

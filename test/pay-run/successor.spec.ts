@@ -78,6 +78,33 @@ describe('two payments of an employee that came back', () => {
   });
 });
 
+describe('a payment that failed, whose successor the bank has cancelled', () => {
+  it('is not paid again itself, and its successor is', async () => {
+    const office = await PayOffice.open();
+    try {
+      const company = await office.company();
+      const run = await office.run(company, [{ amountMinor: 100n }]);
+      await RunAtBank.ended(office, company, run, ['PRO_ROUTING_FAILED']);
+      const refusals = (of: PayRun) =>
+        office.in(company, async (tx) =>
+          (await replaceCandidates(tx, of.id, undefined, 9)).map((one) =>
+            refusalOfReplacement(one, { byId: true, reason: true }),
+          ),
+        );
+      expect(await refusals(run)).toEqual([undefined]);
+      const sql = 'SELECT id FROM payment WHERE pay_run_id = $1';
+      const [{ id } = { id: '' }] = await office.query<{ id: string }>(company, sql, [run.id]);
+      const successor = await office.successor(company, run, [id]);
+      expect(await refusals(run)).toEqual(['PAYMENT_ALREADY_REPLACED']);
+      await RunAtBank.ended(office, company, successor, ['CANCELLED']);
+      expect(await refusals(run)).toEqual(['SUCCESSOR_ENDED']);
+      expect(await refusals(successor)).toEqual([undefined]);
+    } finally {
+      await office.close();
+    }
+  });
+});
+
 describe('a successor of payments that came back', () => {
   let office: PayOffice;
   beforeAll(async () => {

@@ -7,10 +7,11 @@ import {
   UNSENT_OR_NOT,
 } from '../../src/pay-run/attention-words';
 import { clear, raise } from '../../src/pay-run/attention.store';
+import { RESTORED_UNCLEAR } from '../../src/pay-run/stop';
 import { doubtsOfPeriod, openDoubts } from '../../src/reconciliation/open-doubts';
 import { idsOf } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
-import { execute } from '../support/database';
+import { execute, select } from '../support/database';
 
 const ours = idsOf(1);
 let office: NothingAsked;
@@ -36,6 +37,107 @@ it('a submit that is not in the record is a doubt, whatever people decided of it
   expect(await doubts()).toEqual(['UNRECORDED_SUBMIT']);
   await forgotten('now()');
   expect(await doubts()).toEqual([]);
+});
+
+it('a submit that is not in the record is none once all that it executed is counted', async () => {
+  const forgotten = (executed: string) =>
+    execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica;
+       DELETE FROM forgotten_instruction;
+       INSERT INTO forgotten_instruction (employer_id, bank_instruction_id, restore_id, pay_run_id, bank_status,
+         action_id, executed_payments, executed_minor)
+       VALUES ('${ours.employer}', '4711', '${newId()}', '${ours.spareRun}', 'SUBMITTED', '${newId()}', ${executed})`,
+    );
+  const doubts = () =>
+    office.database.inEmployer(ours.employer, async (tx) =>
+      (await openDoubts(tx, [ours.spareRun]))(ours.spareRun),
+    );
+  await forgotten('NULL, NULL');
+  expect(await doubts()).toEqual(['UNRECORDED_SUBMIT']);
+  await forgotten('2, 300');
+  expect(await doubts()).toEqual([]);
+  await execute(office.server.superuserUrl, 'DELETE FROM forgotten_instruction');
+});
+
+it('a run that a restore left unclear is a doubt while a submit of it may be forgotten, until it is resumed', async () => {
+  const restoreId = newId();
+  const [restored, checked, stopped, resumed] = [
+    `UPDATE database_restore SET noticed_at = '2000-01-01';
+     INSERT INTO database_restore (id, what, noticed_at) VALUES ('${restoreId}', 'a dump', '2100-01-01')`,
+    `INSERT INTO restore_check (employer_id, restore_id, passed_at, needs_evidence)
+     VALUES ('${ours.employer}', '${restoreId}', now(), false)`,
+    `UPDATE pay_run SET stopped_at = now(), stopped_reason = '${RESTORED_UNCLEAR}' WHERE id = '${ours.spareRun}'`,
+    `UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL WHERE id = '${ours.spareRun}'`,
+  ] as const;
+  const doubtsAfter = async (statement: string) => {
+    await execute(office.server.superuserUrl, `SET session_replication_role = replica; ${statement}`);
+    return office.database.inEmployer(ours.employer, async (tx) =>
+      (await openDoubts(tx, [ours.spareRun]))(ours.spareRun).join(),
+    );
+  };
+  expect(await doubtsAfter(restored)).toBe('');
+  expect(await doubtsAfter(stopped)).toBe('UNRECORDED_SUBMIT');
+  expect(await doubtsAfter(checked)).toBe('');
+  expect(await doubtsAfter(`DELETE FROM restore_check WHERE restore_id = '${restoreId}'`)).not.toBe('');
+  expect(await doubtsAfter(resumed)).toBe('');
+  await doubtsAfter(`DELETE FROM database_restore WHERE id = '${restoreId}'`);
+});
+
+it('what the bank shows otherwise than it was sent is a doubt, unless people have its word that it is not paid', async () => {
+  const doubtsOf = async (otherwise: string, status: string) => {
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE bank_payment SET shown_otherwise = ${otherwise} WHERE payment_id = '${ours.payment}';
+       UPDATE payment SET status = '${status}', live = ${status !== 'VOID'} WHERE id = '${ours.payment}'`,
+    );
+    return office.database.inEmployer(ours.employer, async (tx) =>
+      (await openDoubts(tx, [ours.run]))(ours.run).filter((kind) => kind === 'ECHO_MISMATCH'),
+    );
+  };
+  const [{ status: before } = { status: '' }] = await select<{ status: string }>(
+    office.server.superuserUrl,
+    `SELECT status FROM payment WHERE id = '${ours.payment}'`,
+  );
+  expect(await doubtsOf(`'amount'`, 'SETTLED')).toEqual(['ECHO_MISMATCH']);
+  expect(await doubtsOf(`'amount'`, 'VOID')).toEqual([]);
+  expect(await doubtsOf('NULL', before)).toEqual([]);
+});
+
+it('what a status means is one where it is asked of what had ended, and not of what is open', async () => {
+  const [instructionId] = ours.instruction;
+  const about = { kind: 'UNKNOWN_STATUS', instructionId, payRunId: ours.run, happened: 'something' } as const;
+  const asked = (subjectId: string) =>
+    office.database.inEmployer(ours.employer, async (tx) => {
+      await raise(tx, { ...about, subjectId });
+      const kinds = (await openDoubts(tx, [ours.run]))(ours.run);
+      await clear(tx, ['UNKNOWN_STATUS'], subjectId, 'decided');
+      return kinds.filter((kind) => kind === 'UNKNOWN_STATUS');
+    });
+  expect(await asked(instructionId)).toEqual([]);
+  expect(await asked(newId())).toEqual(['UNKNOWN_STATUS']);
+});
+
+it('a month is in doubt while a restore is not answered for, and about what was submitted that is of no run', async () => {
+  const doubtsAfter = async (statement: string) => {
+    await execute(office.server.superuserUrl, `SET session_replication_role = replica; ${statement}`);
+    const found = [];
+    for (const period of ['2026-01', '2026-02', '2026-03', '2026-04', '2026-05'])
+      found.push(await office.database.inEmployer(ours.employer, (tx) => doubtsOfPeriod(tx, period)));
+    return found.map((kinds) => kinds.join());
+  };
+  const doubt = 'UNRECORDED_SUBMIT';
+  const forgotten = `INSERT INTO forgotten_instruction
+    (employer_id, bank_instruction_id, restore_id, pay_run_id, bank_status, found_at)
+    VALUES ('${ours.employer}', '4712', '${newId()}', NULL, 'SUBMITTED', '2026-03-10T12:00:00Z')`;
+  expect(await doubtsAfter(`DELETE FROM restore_check; ${forgotten}`)).toEqual(['', doubt, doubt, doubt, '']);
+  const asked = `INSERT INTO attention (employer_id, id, kind, subject_id, happened, certain, ask_bank, opened_at)
+    VALUES ('${ours.employer}', '${newId()}', 'RESTORED', '${newId()}', 'x', 'x', 'x', now())`;
+  const all = await doubtsAfter(`DELETE FROM forgotten_instruction; ${asked}`);
+  expect(all).toEqual(Array(5).fill('RESTORED'));
+  const decided = `UPDATE attention SET resolved_at = now(), resolution = 'seen' WHERE kind = 'RESTORED'`;
+  expect(await doubtsAfter(decided)).toEqual(['', '', '', '', '']);
 });
 
 it('what the bank showed after a restore, and nobody can tell whose it is, is a doubt of the months about that', async () => {

@@ -285,6 +285,25 @@ describe('the report of a run', () => {
     ]);
   });
 
+  it('takes what an add was answered with for nothing that the bank shows of what was submitted', async () => {
+    const own = await office.company({ rowsPerInstruction: 2 });
+    const run = await mixedRun(office, own, mixOf(['SETTLED', 'SETTLED']));
+    const report = async () =>
+      (
+        await office
+          .as(own, 'finance')
+          .get(`/pay-runs/${showId('run', run.id)}/reconciliation`)
+          .expect(200)
+      ).body;
+    expect(await report()).toMatchObject({ explained: true });
+    await office.tamper(
+      `UPDATE bank_payment SET bank_status_at = NULL
+       WHERE payment_id = (SELECT id FROM payment WHERE pay_run_id = $1 ORDER BY row_no LIMIT 1)`,
+      [run.id],
+    );
+    expect(await report()).toMatchObject({ explained: false, contradictions: { payments: 1 } });
+  });
+
   it('names the first two hundred of many rows, and says that there are more', async () => {
     const big = await office.company();
     const run = await office.run(big, rows(...Array<number>(230).fill(100)));

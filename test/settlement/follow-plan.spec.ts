@@ -3,6 +3,7 @@ import { BANK_STATUSES, NOT_PROCESSABLE } from '../../src/domain/bank-status';
 import {
   advanced,
   type FollowedPayment,
+  isDoneButLeft,
   newCharges,
   newSettledOn,
   progressOf,
@@ -269,6 +270,35 @@ describe('a newly read status', () => {
       expect(progressOf(followed({ status: 'VOID', ...left }), { status })?.alarm).toBe('CONTRADICTION');
   });
 
+  it('is not processable only where it stands still once the bank is done with its instruction', () => {
+    const seen = { status: 'SUB_INT_CTRL_PASSED', groupStatus: 'NOTPROCESSABLE' };
+    const left = followed({ rank: 7, bankStatus: 'SUB_INT_CTRL_PASSED' });
+    expect(shownOf(left, seen, true)).toBe(NOT_PROCESSABLE);
+    expect(shownOf(left, seen, false)).toBe('SUB_INT_CTRL_PASSED');
+    expect(shownOf(followed({ rank: 6, bankStatus: 'SUB_IS_VALID' }), seen, true)).toBe(
+      'SUB_INT_CTRL_PASSED',
+    );
+    expect(shownOf(followed({ status: 'FAILED', rank: 14, bankStatus: 'FAILED' }), seen, true)).toBe(
+      'SUB_INT_CTRL_PASSED',
+    );
+  });
+
+  it('is of an instruction that the bank is done with only once another payment of it was settled', () => {
+    const read = [
+      { bankPaymentId: '1', status: 'SUB_INT_CTRL_PASSED', groupStatus: 'NOTPROCESSABLE' },
+      { bankPaymentId: '2', status: 'SETTLED' },
+    ];
+    const left = followed({ bankIds: ['1'] });
+    const done = (...others: FollowedPayment['status'][]) =>
+      isDoneButLeft([left, ...others.map((status) => followed({ bankIds: ['2'], status }))], read);
+    expect([done(), done('FAILED'), done('SETTLED'), done('SETTLED', 'SUBMITTED')]).toEqual([
+      false,
+      false,
+      true,
+      false,
+    ]);
+  });
+
   it('raises a contradiction where what was not processable waits for its date after all', () => {
     const left = followed({ status: 'FAILED', rank: 7, bankStatus: NOT_PROCESSABLE });
     for (const status of ['WAREHOUSED', 'PRO_WAIT_SETTLEMENT_DATE'])
@@ -301,6 +331,7 @@ describe('a newly read status', () => {
     const decided = { ...declared, decidedStatuses: ['EXCHANGE_ERROR'] };
     expect(progressOf(decided, { status: 'EXCHANGE_ERROR' })).toBeUndefined();
     expect(progressOf(decided, { status: 'EXCHANGED' })?.alarm).toBe('CONTRADICTION');
+    expect(progressOf(decided, { status: 'PRO_MANUAL_REVIEW' })?.alarm).toBe('CONTRADICTION');
     expect(progressOf(declared, { status: 'EXCHANGE_ERROR' })?.alarm).toBe('CONTRADICTION');
   });
 

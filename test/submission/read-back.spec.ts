@@ -7,9 +7,11 @@ import {
   ListUnreadable,
   NotAllowed,
   NotFound,
+  ReadFails,
   Unauthorised,
 } from '../../src/bank/errors';
 import type { BankGateway } from '../../src/bank/gateway';
+import type { Turn } from '../../src/bank/session';
 import type { Config } from '../../src/config/env';
 import type { Database } from '../../src/database/database';
 import type { Claim } from '../../src/database/leases';
@@ -119,6 +121,27 @@ describe('an unsubmitted instruction that is read back', () => {
       expect(await reader.readBack({ ...work, account }, [])).toMatchObject({ kind });
       expect(reader.gateway.getPayment).toHaveBeenCalledTimes(asked);
     }
+  });
+
+  it('has moved once it was seen to, whatever an older read shows', async () => {
+    const seen = { ...work, instruction: { ...work.instruction, bankStatus: 'SUB_STARTED' } } as Work;
+    const reader = reading('INITIATED', gone, gone);
+    expect(await reader.readBack(seen, [])).toEqual({ kind: 'moved', bankStatus: 'SUB_STARTED' });
+    expect(await reader.submittedBefore(seen)).toEqual({ moved: 'SUB_STARTED', isUnclear: false });
+  });
+
+  it('has moved where the last look shows so, though the next read is older', async () => {
+    const reader = reading('INITIATED', gone, gone);
+    expect(await reader.readAgain(work, [], {} as Turn)).toBeUndefined();
+    const { getInstruction } = reader.gateway;
+    reader.gateway.getInstruction = () => {
+      reader.gateway.getInstruction = getInstruction;
+      return Promise.resolve({ status: 'SUB_STARTED' });
+    };
+    expect(await reader.readAgain(work, [], {} as Turn)).toEqual({
+      kind: 'moved',
+      bankStatus: 'SUB_STARTED',
+    });
   });
 
   it('is gone where the bank shows neither it nor a payment of it', async () => {
@@ -329,6 +352,47 @@ describe('an instruction whose own list is empty, or fails for good', () => {
     expect(await reader.readBack(work, [row])).toMatchObject({ kind: 'fewer' });
     const account = { ...work.account, reads: [...work.account.reads, 'PAYMENT' as const] };
     expect(await failure(reader.readBack({ ...work, account }, [row]))).toBe(unknown);
+  });
+});
+
+describe('an instruction that may not be read itself', () => {
+  it('is not taken to lack its rows where its payments fail for good', async () => {
+    const row = { rowNo: 1, bankPaymentId: null, bankTransactionId: null } as unknown as PayableRow;
+    const account = { ...work.account, reads: ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'] };
+    const reader = reading(refused, new BankError(500, raw), gone);
+    for (let n = 1; n < 5; n += 1) await failure(reader.readBack({ ...work, account } as Work, [row]));
+    expect(await failure(reader.readBack({ ...work, account } as Work, [row]))).toBeInstanceOf(ReadFails);
+  });
+});
+
+describe('an instruction that was read back as approved, at a last look', () => {
+  const payment = { bankPaymentId: '77', amountMinor: 100n, currency: 'EUR', iban: 'BE68539007547034' };
+  const row = { rowNo: 1, ...payment, bankTransactionId: null } as unknown as PayableRow;
+  const approved = { ...work, planned: { ...work.planned, rowCount: 1, totalMinor: 100n } };
+  const totals = { calculatedCount: 1, calculatedTotalMinor: 100n };
+  const added = { ...payment, bankPaymentId: '78', ids: ['78'] as const };
+  const look = (shown: Partial<BankInstruction>, paymentsStand = false) =>
+    reading('INITIATED', 'INITIATED', gone, false, shown, [{ ...payment, ids: ['77'] }, added]).readAgain(
+      approved,
+      [row],
+      {} as Turn,
+      paymentsStand,
+    );
+
+  it('stands by its totals alone, or where its payments were read just now', async () => {
+    expect(await look(totals)).toBeUndefined();
+    expect(await look({}, true)).toBeUndefined();
+  });
+
+  it.each<[string, Partial<BankInstruction>, boolean]>([
+    ['no totals are shown', {}, false],
+    ['no sum is shown', { calculatedCount: 1 }, false],
+    ['a payment more is counted', { ...totals, calculatedCount: 2 }, true],
+    ['more is summed up', { ...totals, calculatedTotalMinor: 200n }, true],
+    ['it announces another sum', { ...totals, requestedTotalMinor: 200n }, true],
+    ['it is another one', { ...totals, reference: 'PAY-2026-12' }, true],
+  ])('is read whole where %s', async (_what, shown, paymentsStand) => {
+    expect(await look(shown, paymentsStand)).toMatchObject({ kind: 'different' });
   });
 });
 

@@ -1,15 +1,27 @@
 import { Registry } from 'prom-client';
 import { BankUnreachable } from '../../src/bank/errors';
+import type { BankGateway } from '../../src/bank/gateway';
+import type { Outcome } from '../../src/bank/outcome';
+import type { BankInstruction } from '../../src/bank/records';
 import { Config } from '../../src/config/env';
 import { BankLists } from '../../src/database/bank-lists';
 import { Database } from '../../src/database/database';
 import { RestoreGuard, untoldRestores } from '../../src/database/restore-guard';
+import { isPastSubmit } from '../../src/domain/bank-status';
+import { accountsOf } from '../../src/employer/account.store';
+import type { BankCalls } from '../../src/employer/bank-calls';
+import type { BankReads } from '../../src/employer/bank-reads';
+import type { EmployerAccount } from '../../src/employer/employer.entity';
+import type { Standing } from '../../src/employer/standing';
 import { Metrics } from '../../src/http/metrics';
+import type { InstructionReader } from '../../src/submission/read-back';
 import { RestoreCheck } from '../../src/submission/restore-check';
-import { RestoreFence } from '../../src/submission/restore-fence';
+import { heldWork, RestoreFence, seenAgain } from '../../src/submission/restore-fence';
 import { RestoreOwners } from '../../src/submission/restore-owners';
-import { RestoreSweep } from '../../src/submission/restore-sweep';
+import { RestoreSweep, type Sweep } from '../../src/submission/restore-sweep';
+import type { Finding } from '../../src/submission/restore-words';
 import { Restores } from '../../src/submission/restores';
+import type { Work } from '../../src/submission/work';
 import { WHOLE_SWEEP } from './whole-sweep';
 
 afterEach(() => jest.restoreAllMocks());
@@ -176,4 +188,198 @@ it('asks nothing more where there never was a restore', async () => {
   );
   await restores.tick();
   expect(transaction).not.toHaveBeenCalled();
+});
+
+describe('what was fenced after a restore, by a later list of the bank', () => {
+  const finding = (status: string, bankInstructionId = '4711', isUnclear = false) =>
+    ({ bankInstructionId, status, submitted: isPastSubmit(status), isUnclear }) as Finding;
+  const fenced = finding('INITIATED');
+  const seen = (own: Finding[], unidentified: string[] = []) =>
+    seenAgain([fenced], own, { ...WHOLE_SWEEP, unidentified });
+
+  it('is as the delete left it where it is shown no more, or as ended unpaid', () => {
+    expect(seen([])).toEqual([fenced]);
+    expect(seen([finding('CANCELLED')])).toEqual([fenced]);
+  });
+
+  it('was submitted where it is shown so', () => {
+    expect(seen([finding('SUB_STARTED')])).toEqual([finding('SUB_STARTED')]);
+    const before = finding('SUB_STARTED');
+    expect(seenAgain([before], [finding('SETTLED')], WHOLE_SWEEP)).toEqual([finding('SETTLED')]);
+    expect(seenAgain([before], [], WHOLE_SWEEP)).toEqual([before]);
+  });
+
+  it('is unclear where it is shown as it was, in a status that nobody documents, or not so that it can be told whose it is', () => {
+    for (const status of ['INITIATED', 'PRO_ODD'])
+      expect(seen([finding(status)])).toEqual([finding(status, '4711', true)]);
+    expect(seen([], ['4711'])).toEqual([finding('INITIATED', '4711', true)]);
+    expect(seen([], ['4712'])).toEqual([fenced]);
+  });
+
+  it('is beside what only that list shows, which nobody has deleted: that is unclear before its submit', () => {
+    const others = [finding('INITIATED', '4712'), finding('SETTLED', '4713')];
+    expect(seen(others)).toEqual([fenced, finding('INITIATED', '4712', true), finding('SETTLED', '4713')]);
+  });
+});
+
+describe('what a restored database has forgotten, and the bank shows as before its submit', () => {
+  const GONE = { kind: 'in-doubt', status: 404, why: 'not found' } as const;
+  const YES = { kind: 'yes', value: undefined, status: 204 } as const;
+  const finding = (change: Partial<Finding> = {}) =>
+    ({
+      bankInstructionId: '4711',
+      status: 'INITIATED',
+      submitted: false,
+      isUnclear: false,
+      payRunId: null,
+      ...change,
+    }) as Finding;
+  const shown = (status: string): Partial<Standing> => ({
+    shown: { status } as BankInstruction,
+    statuses: [status],
+  });
+  const notFound = { isGone: true, statuses: [] };
+
+  /** At a bank that shows it so, one read after the other, and answers deletes so. */
+  async function fenced(
+    shows: readonly Partial<Standing>[],
+    answers: readonly Outcome<undefined>[],
+    own = finding(),
+    reads = ['INSTRUCTION', 'PAYMENT_LIST'],
+  ) {
+    const [standings, deletes] = [[...shows], [...answers]];
+    const account = { employerId: '7', reads } as EmployerAccount;
+    const tx = { query: (sql: string) => Promise.resolve(sql.includes('restore_check') ? [{}] : []) };
+    const inEmployer = (_id: string, work: (tx: unknown) => unknown) =>
+      Promise.resolve(work === heldWork ? [] : work === accountsOf ? [account] : work(tx));
+    const recorded = async (_call: unknown, send: () => unknown, check: (tx: unknown) => Promise<void>) => {
+      await check(tx);
+      return send();
+    };
+    const standing = () => Promise.resolve({ isGone: false, isUnclear: false, ...standings.shift() });
+    const deleteInstruction = jest.fn(() => Promise.resolve(deletes.shift()));
+    const fence = new RestoreFence(
+      { inEmployer } as unknown as Database,
+      { deleteInstruction } as unknown as BankGateway,
+      { recorded } as unknown as BankCalls,
+      {} as InstructionReader,
+      { standing } as unknown as BankReads,
+      { BANK_LAG_BOUND_MS: 0, SUBMIT_DOUBT_MS: 0 },
+    );
+    const found = await fence.fence('7', '1', WHOLE_SWEEP, [own]);
+    const [one] = found.findings;
+    return { isUnclear: one?.isUnclear, isOpen: found.isOpen, deletes: deleteInstruction.mock.calls.length };
+  }
+
+  it('is dead where it is shown as cancelled once it was deleted', async () => {
+    const dead = { isUnclear: false, isOpen: false, deletes: 1 };
+    expect(await fenced([shown('INITIATED'), shown('CANCELLED')], [YES])).toEqual(dead);
+  });
+
+  it('is dead where it is not found once it was deleted, and is refused to be deleted again; a list may show more', async () => {
+    const dead = { isUnclear: false, isOpen: true, deletes: 2 };
+    expect(await fenced([shown('INITIATED'), notFound], [YES, GONE])).toEqual(dead);
+  });
+
+  it.each<[string, Partial<Standing>[], Outcome<undefined>[], number]>([
+    ['is deleted once more', [shown('INITIATED'), notFound], [YES, YES], 2],
+    ['is not found before anything deleted it', [notFound], [GONE, GONE], 0],
+    ['is refused to be deleted', [shown('INITIATED')], [GONE], 1],
+    ['is shown as submitted once it was deleted', [shown('INITIATED'), shown('SUB_STARTED')], [YES], 1],
+    ['is shown in a status that no document names', [shown('PRO_ODD'), notFound], [YES, GONE], 0],
+    ['is shown as submitted', [shown('SUB_STARTED')], [YES, GONE], 0],
+    [
+      'has payments that are shown without it',
+      [
+        shown('INITIATED'),
+        { isGone: true, statuses: ['INITIATED'] },
+        { isGone: true, statuses: ['INITIATED'] },
+      ],
+      [YES, GONE],
+      1,
+    ],
+  ])('is unclear where it %s', async (_what, shows, answers, deletes) => {
+    expect(await fenced(shows, answers)).toEqual({ isUnclear: true, isOpen: true, deletes });
+  });
+
+  it('is not deleted where nobody can tell whether it was submitted, nor where no instruction may be read', async () => {
+    const shows = [shown('INITIATED'), notFound];
+    const unclear = finding({ isUnclear: true });
+    expect(await fenced(shows, [YES, GONE], unclear)).toEqual({ isUnclear: true, isOpen: false, deletes: 0 });
+    const unread = await fenced(shows, [YES, GONE], finding(), ['PAYMENT_LIST']);
+    expect(unread).toEqual({ isUnclear: true, isOpen: true, deletes: 0 });
+  });
+});
+
+describe('what the record holds as built, and a check after a restore had the bank delete', () => {
+  const GONE = { kind: 'in-doubt', status: 404, why: 'not found' } as const;
+  const YES = { kind: 'yes', value: undefined, status: 204 } as const;
+  const NOT_FOUND = { isGone: true, isUnclear: false, statuses: [] };
+  const work = {
+    account: { reads: ['INSTRUCTION', 'PAYMENT_LIST'] },
+    instruction: { id: '018f', employerId: '7', bankInstructionId: '4711' },
+    run: { id: '1' },
+  } as unknown as Work;
+
+  /** At a bank that shows it so by then, and answers one more delete so. */
+  function checked(sweep: Sweep, shows: Standing = NOT_FOUND, answer: Outcome<undefined> = GONE) {
+    const tx = { query: () => Promise.resolve([{}]) };
+    const inEmployer = (_id: string, find: (tx: unknown) => unknown) =>
+      Promise.resolve(find === heldWork ? [work] : find(tx));
+    const deleteInstruction = jest.fn(() => Promise.resolve(answer));
+    const fence = new RestoreFence(
+      { inEmployer } as unknown as Database,
+      { deleteInstruction } as unknown as BankGateway,
+      { recorded: (_call: unknown, send: () => unknown) => send() } as unknown as BankCalls,
+      { standing: () => Promise.resolve(shows) } as unknown as InstructionReader,
+      {} as BankReads,
+      { BANK_LAG_BOUND_MS: 0, SUBMIT_DOUBT_MS: 0 },
+    );
+    const abandoned = jest.fn(() => Promise.resolve());
+    Object.assign(fence, { abandon: abandoned });
+    const done = (gone: readonly Work[]) => ({
+      gone: gone.length,
+      abandoned: abandoned.mock.calls.length,
+      deletes: deleteInstruction.mock.calls.length,
+    });
+    return {
+      fenced: async () => done((await fence.fence('7', '1', sweep, [])).gone),
+      ended: async () => {
+        await fence.endGone('1', { findings: [], isOpen: false, gone: [work] }, sweep);
+        return done([]);
+      },
+    };
+  }
+  const listed = (change: Partial<Sweep['moved'][number]>): Sweep => ({
+    ...WHOLE_SWEEP,
+    moved: [
+      { status: 'SETTLED', bankInstructionId: '4712', instructionId: undefined, ...change },
+    ] as Sweep['moved'],
+  });
+
+  it('is abandoned once no read shows it, nor the list, and it is refused to be deleted again', async () => {
+    expect(await checked(WHOLE_SWEEP).fenced()).toEqual({ gone: 1, abandoned: 0, deletes: 0 });
+    expect(await checked(WHOLE_SWEEP).ended()).toEqual({ gone: 0, abandoned: 1, deletes: 1 });
+    expect(await checked(listed({})).ended()).toEqual({ gone: 0, abandoned: 1, deletes: 1 });
+  });
+
+  it.each([{ bankInstructionId: '4711' }, { instructionId: '018f' }])(
+    'is left alone where the list shows that it was submitted (%j)',
+    async (one) => {
+      expect(await checked(listed(one)).fenced()).toEqual({ gone: 0, abandoned: 0, deletes: 0 });
+      expect(await checked(listed(one)).ended()).toEqual({ gone: 0, abandoned: 0, deletes: 0 });
+    },
+  );
+
+  it('is not abandoned where it is shown again, or is deleted once more', async () => {
+    const again = {
+      isGone: false,
+      isUnclear: false,
+      shown: { status: 'INITIATED' },
+      statuses: ['INITIATED'],
+    };
+    const shownAgain = await checked(WHOLE_SWEEP, again as Standing).ended();
+    expect(shownAgain).toEqual({ gone: 0, abandoned: 0, deletes: 0 });
+    expect(await checked(WHOLE_SWEEP, NOT_FOUND, YES).ended()).toEqual({ gone: 0, abandoned: 0, deletes: 1 });
+  });
 });

@@ -1,5 +1,6 @@
 import { Database, EmployerTransaction } from '../../src/database/database';
 import { amend } from '../../src/pay-run/amendment';
+import { voidApprovals } from '../../src/pay-run/approval';
 import { Alarm, raise } from '../../src/pay-run/attention.store';
 import { UNSENT_OR_NOT } from '../../src/pay-run/attention-words';
 import { Attention } from '../../src/pay-run/attention.entity';
@@ -110,6 +111,29 @@ describe('trying again what the bank refused', () => {
     expect(await attempts(run)).toEqual(['1 ABANDONED', '2 PLANNED']);
   });
 
+  it('takes no word for that of the bank on a submit that was not asked for', async () => {
+    const happened = `${refusal.happened} The bank shows the status PRO_ODD, which no document names.`;
+    const { run, confirm } = await asked({ ...refusal, happened }, 'letter of the bank, 4711');
+    const confirming = confirm(deskWhile(nothing, { isUnclear: true, unknown: 'PRO_ODD' }));
+    await expect(confirming).rejects.toMatchObject({ code: 'MAY_BE_SUBMITTED' });
+    expect(await attempts(run)).toEqual(['1 BUILDING']);
+  });
+
+  it('builds nothing of a version that another one took the place of, once that is approved and built', async () => {
+    const { run, confirm } = await asked();
+    const changes = async () => {
+      await office.in(company, async (tx) => {
+        const locked = await lockRun(tx, run.id);
+        await endAll(tx, locked);
+        await nextDay(tx, locked);
+      });
+      const atBank = await RunAtBank.approved(office, company, run);
+      await atBank.start();
+    };
+    await expect(confirm(deskWhile(changes))).rejects.toMatchObject({ code: 'NOT_BEING_BUILT' });
+    expect(await attempts(run)).toEqual(['1 ABANDONED', '1 PLANNED']);
+  });
+
   const nextDay = (tx: EmployerTransaction, run: PayRun) =>
     amend(tx, office.personal, run, company.preparer.personId, {
       excludePaymentIds: [],
@@ -123,6 +147,11 @@ describe('trying again what the bank refused', () => {
 
   it.each<[string, (tx: EmployerTransaction, run: PayRun) => Promise<unknown>, string]>([
     ['its approval lapses', (tx, run) => lapseRun(tx, run, 'the cut-off passed'), '1 BUILDING'],
+    [
+      'its approval has lapsed',
+      async (tx, run) => [await endAll(tx, run), await voidApprovals(tx, run, 'service', 'it lapsed')],
+      '1 ABANDONED',
+    ],
     ['it is being amended', nextDay, '1 BUILDING'],
     ['it is amended', async (tx, run) => [await endAll(tx, run), await nextDay(tx, run)], '1 ABANDONED'],
   ])('builds nothing where %s meanwhile', async (_what, change, still) => {

@@ -97,7 +97,9 @@ describe('a submit that was not sent', () => {
   const restored = () =>
     execute(
       payroll.database.superuserUrl,
-      `INSERT INTO database_restore (id, what, told_at) VALUES (gen_random_uuid(), 'a dump', now())`,
+      // And once long before.
+      `INSERT INTO database_restore (id, what, told_at, noticed_at)
+       VALUES (gen_random_uuid(), 'a dump', now(), now()), (gen_random_uuid(), 'a dump', now(), '2020-01-01')`,
     );
 
   it('is asked about where the database was restored since, which may have forgotten that it was sent again', async () => {
@@ -125,6 +127,9 @@ describe('a submit that was not sent', () => {
     await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
     expect(sendSubmit).toHaveBeenCalledTimes(1);
     expect(await select(payroll.database.superuserUrl, outcome)).toEqual([{ outcome: 'IN_DOUBT' }]);
+    // What it was answered with is written down, and not refused with its being sent again.
+    const answers = `SELECT outcome FROM bank_call WHERE operation = 'submit'`;
+    expect(await select(payroll.database.superuserUrl, answers)).toEqual([{ outcome: 'NO' }]);
   });
 
   /**
