@@ -149,8 +149,7 @@ export function rowsById<Row extends { bankIds: KnownIds }>(rows: readonly Row[]
 
 /** Whether a payment without our mark can be a row whose add is in doubt. */
 function mayBe(row: ExpectedRow, payment: SeenPayment): boolean {
-  const unmarked = payment.messageId === undefined && row.bankIds.length === 0;
-  return unmarked && contradictions(row, payment).length === 0;
+  return payment.messageId === undefined && contradictions(row, payment).length === 0;
 }
 
 /**
