@@ -12,6 +12,12 @@ export type LeaseKind = (typeof LEASE_KINDS)[number];
 const DUE = `SELECT kind FROM unnest($1::text[]) AS asked (kind)
   WHERE (SELECT min(coalesce(leased_until, wake_at)) FROM lease WHERE lease.kind = asked.kind) <= statement_timestamp()`;
 
+/** Set by whatever writes a lease, so that `setRight` finds what a clock that was ahead has written. */
+const WRITTEN = 'written_at = greatest(written_at, clock_timestamp())';
+
+/** What is written while a statement begins may seem to be so much ahead of it. */
+const AHEAD_OF_STATEMENT = `interval '1 second'`;
+
 /** Work taken by this process until `epoch` is overtaken or the lease runs out by the database's clock. */
 export interface Claim {
   readonly kind: LeaseKind;
@@ -77,7 +83,7 @@ export class Leases {
       tx.query<ClaimedRow>(
         // An array, which is made once: a join may run it again for each row, or go through all leases for each of it.
         // What is held is due when its lease ends. By the time of the statement: an index serves no volatile clock.
-        `UPDATE lease SET holder = $2, epoch = epoch + 1, wake_at = 'infinity',
+        `UPDATE lease SET holder = $2, epoch = epoch + 1, wake_at = 'infinity', ${WRITTEN},
            leased_until = clock_timestamp() + make_interval(secs => $4::double precision / 1000)
          WHERE subject_id = ANY (ARRAY(
            SELECT subject_id FROM lease
@@ -104,7 +110,7 @@ export class Leases {
   async renew(claim: Claim, leaseMs: number): Promise<void> {
     const renewed = await this.database.asWorker((tx) =>
       tx.query(
-        `UPDATE lease SET leased_until = clock_timestamp() + make_interval(secs => $4::double precision / 1000)
+        `UPDATE lease SET leased_until = clock_timestamp() + make_interval(secs => $4::double precision / 1000), ${WRITTEN}
          WHERE subject_id = $1 AND holder = $2 AND epoch = $3 AND leased_until > clock_timestamp()
          RETURNING epoch`,
         [claim.subjectId, claim.holder, claim.epoch, leaseMs],
@@ -138,7 +144,7 @@ export class Leases {
   ): Promise<void> {
     await this.database.asWorker((tx) =>
       tx.query(
-        `UPDATE lease SET holder = NULL, leased_until = NULL, rest_until = rest.until,
+        `UPDATE lease SET holder = NULL, leased_until = NULL, rest_until = rest.until, ${WRITTEN},
            wake_at = least(greatest(wake_at, rest.until), CASE
              WHEN $4::double precision IS NULL THEN 'infinity'
              ELSE clock_timestamp() + make_interval(secs => $4::double precision / 1000) END),
@@ -160,6 +166,33 @@ export class Leases {
         'kept',
       ),
     );
+  }
+
+  /**
+   * Takes back what was asked by the database's clock while that was ahead, once it was put right: all of it is as far from
+   * now as it was from when it was written, and nothing began later than now. What was asked before is only due sooner; a
+   * lease that was prolonged since stands. What another transaction writes is left for the next time.
+   * @returns of how many subjects
+   */
+  async setRight(): Promise<number> {
+    const now = 'statement_timestamp()';
+    const notAhead = (column: string) =>
+      `${column} = CASE WHEN ${column} > ${now} THEN ${now} ELSE ${column} END`;
+    const ahead = `written_at > ${now} + ${AHEAD_OF_STATEMENT}`;
+    const by = `(written_at - ${now})`;
+    const taken = await this.database.asWorker((tx) =>
+      tx.query(
+        `WITH taken AS (
+           UPDATE lease SET wake_at = wake_at - ${by}, rest_until = rest_until - ${by},
+             leased_until = CASE WHEN leased_until > ${now} + ${by} / 2 THEN leased_until - ${by} ELSE leased_until END,
+             ${['woken_at', 'missing_since', 'waits_since', 'written_at'].map(notAhead).join(', ')}
+           WHERE subject_id = ANY (ARRAY(
+             SELECT subject_id FROM lease WHERE ${ahead} ORDER BY subject_id FOR NO KEY UPDATE SKIP LOCKED))
+           RETURNING subject_id)
+         SELECT subject_id FROM taken`,
+      ),
+    );
+    return taken.length;
   }
 }
 
@@ -223,7 +256,7 @@ function lockingAll({ wakes, remembered, heldBack }: Changes): Statement | undef
          WHERE subject_id = ANY (${ids}::uuid[])
            OR kind IN ('RUN', 'INSTRUCTION') AND wake_at > clock_timestamp() AND ${heldBack}
          ORDER BY subject_id FOR NO KEY UPDATE);
-       UPDATE lease SET wake_at = least(wake_at, clock_timestamp())
+       UPDATE lease SET wake_at = least(wake_at, clock_timestamp()), ${WRITTEN}
        WHERE subject_id = ANY (locked) AND kind IN ('RUN', 'INSTRUCTION');
      END $$`,
   ];
@@ -248,7 +281,7 @@ export function isThere(tx: Transaction, claim: Claim, what: string): void {
 function remember(tx: Transaction, { subjectId, holder, epoch }: Claim, missing: string | null): void {
   changesOf(tx).remembered.add(subjectId);
   tx.beforeCommit('wake', () => [
-    `UPDATE lease SET missing = $4, missing_since = CASE WHEN $4::text IS NOT NULL THEN clock_timestamp() END
+    `UPDATE lease SET missing = $4, missing_since = CASE WHEN $4::text IS NOT NULL THEN clock_timestamp() END, ${WRITTEN}
      WHERE subject_id = $1 AND holder = $2 AND epoch = $3`,
     [subjectId, holder, epoch, missing],
   ]);
@@ -285,14 +318,14 @@ export function wake(
 function writingWakes(wakes: readonly Wake[]): Statement | undefined {
   if (wakes.length === 0) return undefined;
   return [
-    `INSERT INTO lease (subject_id, kind, employer_id, wake_at, woken_at)
-     SELECT w.id, w.kind, w.employer_id, clock_timestamp() + make_interval(secs => w.in_ms / 1000), clock_timestamp()
+    `INSERT INTO lease (subject_id, kind, employer_id, wake_at, woken_at, written_at)
+     SELECT w.id, w.kind, w.employer_id, clock_timestamp() + make_interval(secs => w.in_ms / 1000), clock_timestamp(), clock_timestamp()
      FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::double precision[]) AS w(id, kind, employer_id, in_ms)
      ORDER BY w.id
      ON CONFLICT (subject_id) DO UPDATE
        SET wake_at = least(lease.wake_at, CASE lease.kind
            WHEN 'ACCOUNT' THEN greatest(excluded.wake_at, lease.rest_until) ELSE excluded.wake_at END),
-         woken_at = excluded.woken_at,
+         woken_at = excluded.woken_at, written_at = greatest(lease.written_at, excluded.written_at),
          kind = CASE WHEN lease.kind = 'FOLLOW' THEN lease.kind ELSE excluded.kind END`,
     [
       wakes.map((one) => one.subjectId),
@@ -321,7 +354,7 @@ export async function wakeThose(
   const subjects = locked.map(({ id }) => id);
   if (subjects.length === 0) return subjects;
   await tx.query(
-    `UPDATE lease SET wake_at = least(wake_at, greatest(clock_timestamp(), rest_until)), woken_at = clock_timestamp()
+    `UPDATE lease SET wake_at = least(wake_at, greatest(clock_timestamp(), rest_until)), woken_at = clock_timestamp(), ${WRITTEN}
      WHERE subject_id = ANY ($1)`,
     [subjects],
   );

@@ -6,13 +6,14 @@ export const LAST_CALL_MS = HOUR_MS;
 
 /**
  * When sending may begin: at `submitAt`, or else at the approval; after the cut-off or on a closed day, as the next banking
- * day begins.
+ * day begins. An approval that is dated ahead of `now`, by a clock that was put right since, was given by now.
  */
-export function sendingOpens(submitAt: Date | null, approvedAt: Date, hours: BankHours): Date {
+export function sendingOpens(submitAt: Date | null, approvedAt: Date, now: Date, hours: BankHours): Date {
   if (submitAt !== null) return submitAt;
-  const day = earliestExecutionDate(approvedAt, hours);
-  const sameDay = day === localDate(approvedAt, hours.timeZone);
-  return sameDay ? approvedAt : instantOf(day, '00:00', hours.timeZone);
+  const from = approvedAt > now ? now : approvedAt;
+  const day = earliestExecutionDate(from, hours);
+  const sameDay = day === localDate(from, hours.timeZone);
+  return sameDay ? from : instantOf(day, '00:00', hours.timeZone);
 }
 
 /** When the bank stops taking payments to be executed on the date. */

@@ -2,7 +2,8 @@ import { EmployerTransaction } from '../database/database';
 import { HoldCode } from '../domain/hold';
 import { foldedId } from '../pay-run/folded-id';
 import { RunOfKey } from '../pay-run/pay-key';
-import { Compared, note, otherRuns, rowsOfRun } from './found-hold';
+import { Compared, rowsOfRun } from '../pay-run/same-rows';
+import { note, otherRuns } from './found-hold';
 
 const FOLDED = foldedId('employee_id');
 

@@ -15,22 +15,6 @@ export async function createHoldTable(tx: EmployerTransaction): Promise<void> {
     ) ON COMMIT DROP`);
 }
 
-const COMPARED = 'line, employee_id, name_hash, iban_hash, amount_minor';
-
-/** The payable rows, and the run that they join, if any. */
-export interface Compared {
-  rows: string;
-  joined: string | null;
-}
-
-/** The payable rows, and those of an employer's ($2) run ($3) that they join; null: none. */
-export function rowsOfRun({ rows }: Compared): string {
-  return `
-    SELECT ${COMPARED}, true AS added FROM ${rows} AS u
-    UNION ALL SELECT ${COMPARED}, false FROM payment
-    WHERE employer_id = $2 AND pay_run_id = $3::uuid AND status IN ('READY', 'HELD')`;
-}
-
 /** $1 is the code; what the rest of the statement selects are the columns. */
 export async function note(
   tx: EmployerTransaction,

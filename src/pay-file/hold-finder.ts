@@ -5,8 +5,9 @@ import { MAX_DAYS_AHEAD } from '../employer/pay-limits';
 import { runsThatMayHavePaid } from '../pay-run/forgotten-pay';
 import { foldedId } from '../pay-run/folded-id';
 import { PayKey, RunOfKey } from '../pay-run/pay-key';
+import { Compared, rowsOfRun } from '../pay-run/same-rows';
 import { findAlikeIds, findAlikeNames } from './alike-ids';
-import { Compared, createHoldTable, note, otherRuns, rowsOfRun } from './found-hold';
+import { createHoldTable, note, otherRuns } from './found-hold';
 import { findPaidToOthers, findSameRows } from './same-rows';
 
 /** What is known of payable rows before they are looked through. */

@@ -154,31 +154,40 @@ export async function isRunAbove(tx: EmployerTransaction, payRunId: string): Pro
   return above.length > 0;
 }
 
+/** How many rows of a run others have already, and which of these has most of them. */
+export interface FoundBeside {
+  besideRunId: string;
+  rows: number;
+}
+
 /** Holds a whole run, by its version, unless it is held for that. */
 export async function holdRun(
   tx: EmployerTransaction,
   { id, runVersion }: Pick<PayRun, 'id' | 'runVersion'>,
   code: HoldCode,
+  found?: FoundBeside,
 ): Promise<void> {
   await tx.query(
-    `INSERT INTO pay_hold (employer_id, pay_run_id, row_no, code, run_version)
-     SELECT $1, $2, 0, $3, $4 WHERE NOT EXISTS (SELECT FROM pay_hold
+    `INSERT INTO pay_hold (employer_id, pay_run_id, row_no, code, run_version, beside_run_id, same_rows)
+     SELECT $1, $2, 0, $3, $4, $5::uuid, $6::integer WHERE NOT EXISTS (SELECT FROM pay_hold
        WHERE employer_id = $1 AND pay_run_id = $2 AND row_no = 0 AND code = $3 AND outcome IS NULL)`,
-    [tx.employerId, id, code, runVersion],
+    [tx.employerId, id, code, runVersion, found?.besideRunId ?? null, found?.rows ?? null],
   );
 }
 
-/** Ends the open hold of a whole run that an amendment made untrue. */
+/** Ends the open hold of a whole run that an amendment made untrue: that says something else than what was `found`. */
 export async function markAmended(
   tx: EmployerTransaction,
   payRunId: string,
   code: HoldCode,
   { personId, reason }: HoldDecision,
+  found?: FoundBeside,
 ): Promise<void> {
   await tx.query(
     `UPDATE pay_hold SET outcome = 'AMENDED', decided_at = clock_timestamp(), decided_by = $4, reason = $5
-     WHERE employer_id = $1 AND pay_run_id = $2 AND row_no = 0 AND code = $3 AND outcome IS NULL`,
-    [tx.employerId, payRunId, code, personId, reason],
+     WHERE employer_id = $1 AND pay_run_id = $2 AND row_no = 0 AND code = $3 AND outcome IS NULL
+       AND ($6::uuid IS NULL OR (beside_run_id, same_rows) IS DISTINCT FROM ($6, $7::integer))`,
+    [tx.employerId, payRunId, code, personId, reason, found?.besideRunId ?? null, found?.rows ?? null],
   );
 }
 

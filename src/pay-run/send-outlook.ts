@@ -84,7 +84,7 @@ export async function sendOutlook(
   const rowsAtBank = await countRowsAtBank(tx, run);
   const { requests, ms } = await expectedSend(tx, run, settings, rowsAtBank);
   const approvals = run.status === 'APPROVED' ? await standingApprovals(tx, run) : [];
-  const opens = sendingOpens(run.submitAt, approvals.at(-1)?.approvedAt ?? now, hours);
+  const opens = sendingOpens(run.submitAt, approvals.at(-1)?.approvedAt ?? now, now, hours);
   const begins = run.status === 'BUILDING' || run.status === 'VERIFIED' || opens < now ? now : opens;
   const finishesBy = new Date(begins.getTime() + ms);
   return { requests, ms, finishesBy, cutOff: sendingCloses(run.executionDate, hours), rowsAtBank };
@@ -104,7 +104,7 @@ export async function assertSendable(
 ): Promise<void> {
   const hours = bankHours(settings);
   const { requests, ms } = await expectedSend(tx, run, settings);
-  const opens = sendingOpens(run.submitAt, now, hours);
+  const opens = sendingOpens(run.submitAt, now, now, hours);
   const finishesBy = new Date(Math.max(opens.getTime(), now.getTime()) + ms);
   const cutOff = sendingCloses(run.executionDate, hours);
   if (finishesBy < cutOff) return assertBankOpen(run, hours);

@@ -92,6 +92,7 @@ export class StandingReconciler {
         `INSERT INTO reconciler_pass AS p (employer_id) VALUES ($1)
          ON CONFLICT (employer_id) DO UPDATE SET checked_at = clock_timestamp()
            WHERE p.checked_at <= clock_timestamp() - make_interval(secs => $2::double precision / 2000)
+             OR p.checked_at > clock_timestamp()
          RETURNING position`,
         [employerId, this.config.RECONCILE_MS],
       ),

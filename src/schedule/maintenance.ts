@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../config/clock';
+import { ClockWatch } from '../database/clock-watch';
 import { Database } from '../database/database';
 import { IdempotencyKeys } from '../identity/idempotency-keys';
 import { forgetRefusedFiles } from '../pay-file/faulty-file.store';
@@ -8,13 +9,17 @@ import { forEveryEmployer } from './every-employer';
 /** The current month and two more: rows find their partition through weeks in which this fails. */
 const MONTHS_OF_PARTITIONS = 3;
 
-/** What keeps the database in shape. Nothing of a payroll that was taken is ever deleted here. */
+/**
+ * What keeps the database in shape. Nothing of a payroll that was taken is ever deleted here, and nothing at all by a process
+ * whose clock is not the database's: to one that is ahead all of it is old.
+ */
 @Injectable()
 export class Maintenance {
   constructor(
     private readonly database: Database,
     private readonly idempotencyKeys: IdempotencyKeys,
     private readonly clock: Clock,
+    private readonly watch: ClockWatch,
   ) {}
 
   /**
@@ -33,6 +38,7 @@ export class Maintenance {
 
   /** Forgets answers kept for idempotency keys that are too old to be asked for again. @returns how many. */
   async forgetIdempotencyKeys(): Promise<number> {
+    if (!(await this.watch.check())) return 0;
     let forgotten = 0;
     await forEveryEmployer(this.database, 'all', async (employerId) => {
       forgotten += await this.idempotencyKeys.forgetOldKeys(employerId, this.clock.now());
@@ -42,6 +48,7 @@ export class Maintenance {
 
   /** Forgets the faulty rows of files that were refused some days ago. @returns of how many files. */
   async forgetRefusedFiles(): Promise<number> {
+    if (!(await this.watch.check())) return 0;
     let forgotten = 0;
     await forEveryEmployer(this.database, 'all', async (employerId) => {
       forgotten += await this.database.inEmployer(employerId, (tx) =>

@@ -33,9 +33,13 @@ const TIME_TO_APPROVE = `interval '1 hour'`;
 const LAPSED = `EXISTS (SELECT FROM attention a WHERE a.employer_id = $1 AND a.kind = 'APPROVAL_LAPSED'
   AND a.subject_id = r.id AND a.resolved_at IS NULL)`;
 
-/** Whether the month `p` of a schedule `s`, which has no run of its own, is paid by one that was made for other terms. */
-const PAID_OTHERWISE = `EXISTS (SELECT FROM pay_run o WHERE o.employer_id = $1 AND o.account_id = s.account_id
-  AND o.kind_of_pay = s.kind_of_pay AND o.period = p.period AND o.sequence = 0 AND o.status NOT IN ('CANCELLING', 'CANCELLED'))`;
+/** Whether the run `o` is of the month `p` of a schedule `s`, made for whatever terms, and has paid it or is to. */
+const PAYS_MONTH = `o.employer_id = $1 AND o.account_id = s.account_id AND o.kind_of_pay = s.kind_of_pay
+  AND o.period = p.period AND o.status NOT IN ('CANCELLING', 'CANCELLED', 'FAILED')`;
+
+/** Whether the month `p` of a schedule `s` has no run of its own, or one that paid nobody. */
+const LACKS_RUN = `(p.pay_run_id IS NULL OR p.pay_run_id IN (SELECT b.id FROM pay_run b
+  WHERE b.employer_id = $1 AND b.schedule_id IS NOT NULL AND b.status = 'FAILED'))`;
 
 /** When the bank takes the run `r`, or what a month `p` would have as one, no more, whatever time it was planned for. */
 const cutOffOf = (of: 'r' | 'p') => `((${of}.execution_date + $5::time) AT TIME ZONE $6)`;
@@ -48,6 +52,12 @@ const OF_ONE_RUN =
 
 const OF_A_CANCELLED_RUN =
   'Nothing more of this run is sent. Its cancellation waits for the bank; where that stays unclear ROW_UNSEEN asks. Upload the file again once it is CANCELLED: whoever is released before may be paid twice.';
+
+const OF_A_FAILED_RUN =
+  'Nobody of this month is paid by the run that is named: it FAILED. It closes by itself once another run of this period, kind of pay and account is there, as a successor of that run.';
+
+const OF_A_RUN_BESIDE =
+  'The schedule sends nothing of this month by itself. If the run that is named pays everybody, that is all. Otherwise upload the rest: it closes by itself once that is the run of the schedule, in which who is paid already is held.';
 
 interface Overdue {
   period: Period;
@@ -65,8 +75,12 @@ interface Overdue {
   total_minor: string;
   /** When approvals of the run were last taken back. */
   taken_back: Date | null;
-  /** The last run of the period that was cancelled. */
-  cancelled: string | null;
+  /** The last run of the period that was cancelled, or paid nobody. */
+  ended: string | null;
+  ended_as: 'CANCELLED' | 'FAILED' | null;
+  /** The largest run of the period that no schedule has, as one that was made before the month was, and its payments. */
+  beside: string | null;
+  beside_rows: number | null;
   to_tell: boolean;
 }
 
@@ -101,14 +115,13 @@ export class OverduePeriods {
   /**
    * Tells people of each overdue period of the transaction's employer, once, and closes what is overdue no more. A
    * period without a run that was overdue when its schedule was made is nobody's omission, and of an approval that lapsed
-   * they know. A run is due when its month is, or at its `submitAt`; where it was made or amended later than that, when
-   * the day of its execution begins; and later still, an hour after that; at the bank's cut-off in any case.
+   * they know. One of which only a run of no schedule is there may be paid by that in part. A run is due when its month is, or
+   * at its `submitAt`; where it was made or amended later than that, when the day of its execution begins; and later still,
+   * an hour after that; at the bank's cut-off in any case.
    */
   async tell(tx: EmployerTransaction): Promise<void> {
     const overdue = await this.read(tx);
-    for (const one of overdue)
-      if (one.to_tell)
-        await raiseNaming(tx, alarmOf(one), one.status === 'CANCELLING' ? [MISSING.cancelling] : []);
+    for (const one of overdue) if (one.to_tell) await raiseNaming(tx, alarmOf(one), wordsOf(one));
     const lasting = overdue.map((one) => one.subject_id);
     await clearOthers(tx, KIND, lasting, 'the period is not overdue any more');
   }
@@ -131,12 +144,12 @@ export class OverduePeriods {
       [tx.employerId, now, WAITING, PAY_RUN_BEFORE_GATE, hours.cutOff, hours.timeZone, bound, schedule.id],
     );
     const due = periods.filter(
-      ({ payRunId, submitAt, executionDate }) =>
-        payRunId === null && (submitAt <= now || sendingCloses(executionDate, hours) <= now),
+      ({ submitAt, executionDate }) => submitAt <= now || sendingCloses(executionDate, hours) <= now,
     );
     const unpaid = await tx.query<{ period: Period }>(
-      `SELECT p.period FROM unnest($3::text[]) AS p (period)
-       JOIN pay_schedule s ON s.employer_id = $1 AND s.id = $2 WHERE NOT ${PAID_OTHERWISE}`,
+      `SELECT p.period FROM schedule_period p JOIN pay_schedule s ON s.employer_id = p.employer_id AND s.id = p.schedule_id
+       WHERE p.employer_id = $1 AND p.schedule_id = $2 AND p.period = ANY ($3) AND ${LACKS_RUN}
+         AND NOT EXISTS (SELECT FROM pay_run o WHERE ${PAYS_MONTH})`,
       [tx.employerId, schedule.id, due.map(({ period }) => period)],
     );
     return new Set([...unpaid, ...waiting].map(({ period }) => period));
@@ -147,18 +160,24 @@ export class OverduePeriods {
     return tx.query<Overdue>(
       `SELECT p.period, s.kind_of_pay, s.account_id, p.execution_date::text AS execution_date, p.submit_at, ${DUE} AS due_at,
          true AS of_schedule, NULL::uuid AS pay_run_id, 0 AS run_version, NULL AS status, 0 AS row_count, 0 AS total_minor,
-         NULL::timestamptz AS taken_back, (SELECT r.id FROM pay_run r WHERE r.employer_id = p.employer_id
-           AND r.schedule_id = p.schedule_id AND r.period = p.period AND r.status = 'CANCELLED' ORDER BY r.id DESC LIMIT 1) AS cancelled,
+         NULL::timestamptz AS taken_back, ended.id AS ended, ended.status AS ended_as, paid.id AS beside,
+         paid.row_count AS beside_rows,
          ${monthOfSchedule('p.schedule_id', 'p.period')} AS subject_id,
          ${DUE} > s.created_at AND ${DUE} > $2::timestamptz - ${TOLD_WITHIN} AS to_tell
        FROM schedule_period p
        JOIN pay_schedule s ON s.employer_id = p.employer_id AND s.id = p.schedule_id AND s.active
-       WHERE p.employer_id = $1 AND p.pay_run_id IS NULL AND ${DUE} <= $2 AND NOT ${PAID_OTHERWISE}
+       LEFT JOIN LATERAL (SELECT o.id, o.row_count, bool_or(o.schedule_id IS NOT NULL) OVER () AS of_schedule FROM pay_run o
+         WHERE ${PAYS_MONTH} ORDER BY o.row_count DESC, o.id LIMIT 1) paid ON true
+       LEFT JOIN LATERAL (SELECT o.id, o.status FROM pay_run o
+         WHERE o.employer_id = $1 AND o.period = p.period AND (o.schedule_id = p.schedule_id AND o.status = 'CANCELLED'
+           OR o.account_id = s.account_id AND o.kind_of_pay = s.kind_of_pay AND o.status = 'FAILED')
+         ORDER BY o.id DESC LIMIT 1) ended ON true
+       WHERE p.employer_id = $1 AND ${LACKS_RUN} AND ${DUE} <= $2 AND paid.of_schedule IS NOT TRUE
        UNION ALL
        SELECT r.period, r.kind_of_pay, r.account_id, r.execution_date::text, opens.planned, due.at,
          month.submit_at IS NOT NULL, r.id, r.run_version, r.status, r.row_count, r.total_minor,
          (SELECT max(a.voided_at) FROM approval a WHERE a.employer_id = r.employer_id AND a.pay_run_id = r.id
-           AND a.run_version = r.run_version HAVING bool_and(a.voided_at IS NOT NULL)), NULL, r.id,
+           AND a.run_version = r.run_version HAVING bool_and(a.voided_at IS NOT NULL)), NULL, NULL, NULL, NULL, r.id,
          due.at > $2::timestamptz - ${TOLD_WITHIN} AND NOT ${LAPSED}
        FROM pay_run r
        LEFT JOIN LATERAL (SELECT p.submit_at FROM schedule_period p
@@ -186,9 +205,26 @@ const MISSING = {
   cancelling: 'is being cancelled, which ends once the bank has shown what became of it',
 };
 
-/** That there was one says that what people decided of its lack was of another. */
-function noneOf({ cancelled }: Overdue): string {
-  return cancelled === null ? MISSING.none : `${MISSING.none}: ${showId('run', cancelled)} was cancelled`;
+/** That there was one, or is one beside it, says that what people decided of its lack was of another. */
+function noneOf({ ended, ended_as: as, beside, beside_rows: rows }: Overdue): string {
+  if (beside !== null)
+    return `${showId('run', beside)} of ${rows} payments is of this month; no run of its schedule is there`;
+  if (ended === null) return MISSING.none;
+  return `${MISSING.none}: ${showId('run', ended)} ${as === 'FAILED' ? 'paid nobody' : 'was cancelled'}`;
+}
+
+/** What is asked anew where what is open does not say it. */
+function wordsOf(overdue: Overdue): string[] {
+  if (overdue.status === 'CANCELLING') return [MISSING.cancelling];
+  const names = overdue.beside !== null || overdue.ended_as === 'FAILED';
+  return overdue.pay_run_id === null && names ? [noneOf(overdue)] : [];
+}
+
+function certainOf({ of_schedule: ofSchedule, status, beside, ended_as: as }: Overdue): string | undefined {
+  if (!ofSchedule) return OF_ONE_RUN;
+  if (status !== null) return status === 'CANCELLING' ? OF_A_CANCELLED_RUN : undefined;
+  if (beside !== null) return OF_A_RUN_BESIDE;
+  return as === 'FAILED' ? OF_A_FAILED_RUN : undefined;
 }
 
 function whyOf({ status, run_version: version, taken_back: at }: Overdue, run: string): string {
@@ -209,8 +245,7 @@ function alarmOf(overdue: Overdue): Alarm {
     subjectId: overdue.subject_id,
     payRunId: payRunId ?? undefined,
     happened: `${due}, and ${missing}.`,
-    ...(!overdue.of_schedule && { certain: OF_ONE_RUN }),
-    ...(overdue.status === 'CANCELLING' && { certain: OF_A_CANCELLED_RUN }),
+    certain: certainOf(overdue),
     payments: overdue.row_count,
     amountMinor: BigInt(overdue.total_minor),
   };

@@ -4,6 +4,7 @@ import { append } from '../audit/audit';
 import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
+import { byDatabase } from '../database/clock-watch';
 import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { Period, periodOf } from '../domain/business-day';
@@ -52,12 +53,13 @@ export class PaySchedules {
    */
   async create(tx: EmployerTransaction, personId: string, terms: NewSchedule): Promise<PaySchedule> {
     const { employerId } = tx;
-    await this.assertAcceptable(tx, terms);
-    const now = this.clock.now();
+    // No month before it is ever made.
+    const now = await byDatabase(tx, this.clock.now());
+    await this.assertAcceptable(tx, terms, now);
     const id = newId(now.getTime());
     const schedule = { ...terms, employerId, id, active: true, createdBy: personId, createdAt: now };
     await tx.manager.insert(PaySchedule, schedule);
-    await this.periodMaker.makePeriods(tx);
+    await this.periodMaker.makePeriods(tx, now);
     const detail = { ...terms, accountId: showId('acc', terms.accountId) };
     await append(tx, { personId, action: 'pay-schedule.created', subject: showId('sch', id), detail });
     return schedule;
@@ -104,26 +106,19 @@ export class PaySchedules {
     return schedule;
   }
 
-  private async assertAcceptable(tx: EmployerTransaction, terms: NewSchedule): Promise<void> {
+  private async assertAcceptable(tx: EmployerTransaction, terms: NewSchedule, now: Date): Promise<void> {
     const { employerId } = tx;
     assertCanPay(await resolveAccount(tx, terms.accountId));
     if ((await tx.manager.countBy(PaySchedule, { employerId, active: true })) >= MAX_ACTIVE_SCHEDULES) {
       const detail = `An employer has at most ${MAX_ACTIVE_SCHEDULES} active schedules.`;
       throw new Problem(409, 'TOO_MANY_SCHEDULES', detail);
     }
-    this.assertBegins(terms);
-    this.assertSubmitsInTime(terms);
+    const current = periodOf(now.toISOString().slice(0, 10));
+    assertBegins(terms, current);
+    this.assertSubmitsInTime(terms, current);
   }
 
-  private assertBegins({ firstPeriod }: NewSchedule): void {
-    const latest = monthsAfter(this.currentPeriod(), MAX_MONTHS_AHEAD);
-    if (firstPeriod <= latest) return;
-    const detail = `The first period is more than ${MAX_MONTHS_AHEAD} months ahead; ${latest} will do.`;
-    throw new Problem(422, 'FIRST_PERIOD_TOO_FAR', detail, { latest });
-  }
-
-  private assertSubmitsInTime(terms: NewSchedule): void {
-    const current = this.currentPeriod();
+  private assertSubmitsInTime(terms: NewSchedule, current: Period): void {
     const first = terms.firstPeriod > current ? terms.firstPeriod : current;
     const missed = firstMissedCutOff(terms, first, bankHours(this.config));
     if (missed === undefined) return;
@@ -135,8 +130,11 @@ export class PaySchedules {
       latest: missed.cutOff.toISOString(),
     });
   }
+}
 
-  private currentPeriod(): Period {
-    return periodOf(this.clock.now().toISOString().slice(0, 10));
-  }
+function assertBegins({ firstPeriod }: NewSchedule, current: Period): void {
+  const latest = monthsAfter(current, MAX_MONTHS_AHEAD);
+  if (firstPeriod <= latest) return;
+  const detail = `The first period is more than ${MAX_MONTHS_AHEAD} months ahead; ${latest} will do.`;
+  throw new Problem(422, 'FIRST_PERIOD_TOO_FAR', detail, { latest });
 }

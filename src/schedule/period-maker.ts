@@ -3,6 +3,7 @@ import { In } from 'typeorm';
 import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
+import { ClockWatch } from '../database/clock-watch';
 import { Database, EmployerTransaction } from '../database/database';
 import { PaySchedule, SchedulePeriod } from '../pay-run/pay-schedule.entity';
 import { forEveryEmployer } from './every-employer';
@@ -18,13 +19,16 @@ export class PeriodMaker {
     private readonly database: Database,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
+    private readonly watch: ClockWatch,
   ) {}
 
   /**
-   * Makes what is missing for every employer. @returns how many periods this maker made or moved.
+   * Makes what is missing for every employer, unless this process's clock is not the database's: a month keeps its dates
+   * once they are past. @returns how many periods this maker made or moved.
    * @throws Error after the last employer when any failed.
    */
   async tick(): Promise<number> {
+    if (!(await this.watch.check())) return 0;
     let made = 0;
     await forEveryEmployer(this.database, 'with an active schedule', async (employerId) => {
       made += await this.database.inEmployer(employerId, (tx) => this.makePeriods(tx));
@@ -34,9 +38,10 @@ export class PeriodMaker {
 
   /**
    * Makes what is missing for the schedules of the transaction's employer, and moves what has other dates now.
+   * @param now what is read of the clock unless it is given
    * @returns how many periods were made or moved.
    */
-  async makePeriods(tx: EmployerTransaction): Promise<number> {
+  async makePeriods(tx: EmployerTransaction, now = this.clock.now()): Promise<number> {
     const { employerId } = tx;
     // The lock makes a deactivation wait, or this see it: none is made for a schedule that has ended.
     const schedules = await tx.manager.find(PaySchedule, {
@@ -50,15 +55,19 @@ export class PeriodMaker {
     for (const schedule of schedules) {
       const before = made.get(schedule.id) ?? [];
       const known = new Set(before.map(({ period }) => period));
-      const now = this.clock.now();
       const missing = missingPeriods(schedule, known, now, bank);
       const due = [...missing, ...movedPeriods(schedule, before, now, bank)];
-      if (due.length > 0) count += await this.store(tx, schedule.id, due);
+      if (due.length > 0) count += await this.store(tx, schedule.id, due, now);
     }
     return count;
   }
 
-  private async store(tx: EmployerTransaction, scheduleId: string, periods: PeriodDates[]): Promise<number> {
+  private async store(
+    tx: EmployerTransaction,
+    scheduleId: string,
+    periods: PeriodDates[],
+    now: Date,
+  ): Promise<number> {
     // An upload may have bound its run since the months were read: then the month keeps its dates.
     const stored = await tx.query(
       `INSERT INTO schedule_period AS s (employer_id, schedule_id, period, execution_date, submit_at, created_at)
@@ -75,7 +84,7 @@ export class PeriodMaker {
         periods.map(({ period }) => period),
         periods.map(({ executionDate }) => executionDate),
         periods.map(({ submitAt }) => submitAt.toISOString()),
-        this.clock.now(),
+        now,
       ],
     );
     return stored.length;

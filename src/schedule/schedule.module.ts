@@ -94,6 +94,7 @@ function ticksOf(
     // No partition can be made of a month of which rows are in the rest already.
     { name: 'partitions', everyMs: DAY_MS, first: true, run: () => maintenance.ensurePartitions() },
     { name: 'clock', everyMs: CLOCK_CHECK_MS, run: () => clock.check() },
+    { name: 'times ahead', everyMs: CLOCK_CHECK_MS, run: () => leases.setRight() },
     { name: 'restores', everyMs: TICK_MS, run: () => restores.tick() },
     leasedWork(TICK_MS, leases, [submission, follow, accounts]),
     { name: 'unsent submits', everyMs: TICK_MS, run: () => submission.takeBackUnsent() },

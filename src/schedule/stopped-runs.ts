@@ -53,7 +53,7 @@ export async function tellOfStoppedRuns(tx: EmployerTransaction, now: Date, hour
   const held = await heldBack(tx);
   const stopped = held.filter(
     ({ status, submitAt, approvedAt }) =>
-      status !== 'APPROVED' || sendingOpens(submitAt, approvedAt, hours) <= now,
+      status !== 'APPROVED' || sendingOpens(submitAt, approvedAt, now, hours) <= now,
   );
   for (const one of stopped) await tell(tx, one);
   const lasting = stopped.map(({ id }) => id);

@@ -98,15 +98,15 @@ export class WaitingRuns {
     // Too late by now: what is told stands until the run ends, which tells of that.
     if (deadline === undefined) return true;
     const { since, waitsMs, decidedAt } = going;
-    const isLong = waitsMs !== null && waitsMs >= this.config.BANK_PATIENCE_MS;
+    const hasWaited = waitsMs !== null && isLong(waitsMs, this.config.BANK_PATIENCE_MS);
     const isDecidedOn = decidedAt !== null && since !== null && decidedAt >= since;
-    if (isLong && !isDecidedOn && !(await isAskedAbout(tx, run, ['REBUILD_LIMIT']))) {
+    if (hasWaited && !isDecidedOn && !(await isAskedAbout(tx, run, ['REBUILD_LIMIT']))) {
       const happened = `has not got on since ${since?.toISOString()}, and is tried again and again; it failed last in ${going.waitsFor}`;
       await raise(tx, await this.alarm(tx, run, deadline, { happened, waitsFor: going.waitsFor }));
       return true;
     }
     if (await this.isTooSlow(tx, run, deadline)) return true;
-    const isLast = await this.isLastCall(tx, run, deadline, isLong);
+    const isLast = await this.isLastCall(tx, run, deadline, hasWaited);
     return isLast || waitsMs !== null;
   }
 
@@ -131,10 +131,10 @@ export class WaitingRuns {
     tx: EmployerTransaction,
     run: PayRun,
     deadline: Deadline,
-    isLong: boolean,
+    hasWaited: boolean,
   ): Promise<boolean> {
     if (deadline.now.getTime() < deadline.beginBy.getTime() - LAST_CALL_MS) return false;
-    if (!isLong && !(await this.standsStill(tx, run, deadline.now))) return false;
+    if (!hasWaited && !(await this.standsStill(tx, run, deadline.now))) return false;
     if (await isAskedAbout(tx, run)) return false;
     const happened = `${LAST_CALL}: ${await acknowledgedOf(tx, run)}`;
     const alarm = await this.alarm(tx, run, deadline, { happened, waitsFor: null });
@@ -146,10 +146,11 @@ export class WaitingRuns {
   private async standsStill(tx: EmployerTransaction, run: PayRun, now: Date): Promise<boolean> {
     const { BANK_PATIENCE_MS } = this.config;
     const approvals = await standingApprovals(tx, run);
-    const opens = sendingOpens(run.submitAt, approvals.at(-1)?.approvedAt ?? now, bankHours(this.config));
+    const approvedAt = approvals.at(-1)?.approvedAt ?? now;
+    const opens = sendingOpens(run.submitAt, approvedAt, now, bankHours(this.config));
     if (now.getTime() - opens.getTime() < BANK_PATIENCE_MS) return false;
     const moved = await movedForMs(tx, run);
-    return moved === undefined || moved >= BANK_PATIENCE_MS;
+    return moved === undefined || isLong(moved, BANK_PATIENCE_MS);
   }
 
   /** Undefined where the cut-off has passed. */
@@ -211,6 +212,11 @@ function runsGoingOn(tx: EmployerTransaction): Promise<Going[]> {
      ORDER BY r.id`,
     [tx.employerId, PAY_RUN_GOING_ON, INSTRUCTION_UNSENT, KIND],
   );
+}
+
+/** Whether something lasts for so long, or since a time that is still to come, told by a clock that was put right since. */
+function isLong(ms: number, atLeastMs: number): boolean {
+  return ms < 0 || ms >= atLeastMs;
 }
 
 /** For how long neither a state of the run or its parts has moved, nor a payment was added; undefined where none ever did. */

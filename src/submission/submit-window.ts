@@ -26,7 +26,7 @@ export function submitWindow(
   const closes = sendingCloses(run.executionDate, hours).getTime();
   if (now.getTime() >= closes - expectedMs) return { kind: 'late' };
   if (!isBankingDay(run.executionDate, hours.closedDays)) return { kind: 'closed' };
-  const opens = sendingOpens(run.submitAt, approvedAt, hours).getTime();
+  const opens = sendingOpens(run.submitAt, approvedAt, now, hours).getTime();
   if (opens >= closes) return { kind: 'behind' };
   const ms = opens - now.getTime();
   return ms > 0 ? { kind: 'early', ms } : { kind: 'open' };

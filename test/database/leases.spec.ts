@@ -216,6 +216,67 @@ describe('claiming', () => {
   });
 });
 
+describe('a clock of the database that was ahead, and is put right', () => {
+  /** As if all that is written of a lease had been by a clock that was an hour ahead. */
+  const writtenAhead = (subjectId: string) =>
+    execute(
+      server.superuserUrl,
+      `UPDATE lease SET wake_at = wake_at + interval '1 hour', leased_until = leased_until + interval '1 hour',
+         rest_until = rest_until + interval '1 hour', woken_at = woken_at + interval '1 hour',
+         missing_since = missing_since + interval '1 hour', waits_since = waits_since + interval '1 hour',
+         written_at = written_at + interval '1 hour' WHERE subject_id = $1`,
+      [subjectId],
+    );
+
+  it('has what was asked meanwhile be due as soon as it was meant to be', async () => {
+    const [now, later] = (await due(0, -60_000)) as [string, string];
+    for (const id of [now, later]) await writtenAhead(id);
+    expect(await leases.claim('RUN', 'first', 2, LEASE_MS)).toEqual([]);
+    expect(await leases.setRight()).toBe(2);
+    expect((await claimOne()).subjectId).toBe(now);
+    const { wake_at: wakeAt } = await stored(later);
+    expect(Number(wakeAt)).toBeLessThanOrEqual(Date.now() + 60_000);
+    expect(Number(wakeAt)).toBeGreaterThan(Date.now());
+    expect(await leases.setRight()).toBe(0);
+  });
+
+  it('takes over from who died meanwhile, and from nobody who prolonged the lease since', async () => {
+    await due(0, 0);
+    const [dead, alive] = [await claimOne('dead'), await claimOne('alive')];
+    for (const { subjectId } of [dead, alive]) await writtenAhead(subjectId);
+    await leases.renew(alive, LEASE_MS);
+    await leases.setRight();
+    await expect(fenced(alive)).resolves.toBeUndefined();
+    const { leased_until: until } = await stored(dead.subjectId);
+    expect(Number(until)).toBeLessThanOrEqual(Date.now() + LEASE_MS);
+  });
+
+  it('leaves nothing that began later than now', async () => {
+    const [id] = (await due(1_000)) as [string];
+    const claim = await claimOne();
+    await database.inEmployer(EMPLOYER, async (tx) => {
+      missingForMs(tx, claim, 'ROWS');
+    });
+    await leases.release(claim, 'never', 0, 'GET /a: it failed');
+    await writtenAhead(id);
+    await leases.setRight();
+    const [times] = await select(
+      server.superuserUrl,
+      `SELECT greatest(woken_at, missing_since, waits_since, written_at) <= clock_timestamp() AS past, wake_at
+       FROM lease WHERE subject_id = $1`,
+      [id],
+    );
+    expect(times).toEqual({ past: true, wake_at: Infinity });
+  });
+
+  it('leaves alone what was written by a clock that was right, however far ahead it is due', async () => {
+    const [id] = (await due(-2 * 365 * 86_400_000)) as [string];
+    const before = await stored(id);
+    expect(await leases.setRight()).toBe(0);
+    expect(await stored(id)).toEqual(before);
+  });
+});
+
 describe('what is due', () => {
   const wakeOf = (kind: LeaseKind, employer = EMPLOYER) =>
     database.inEmployer(employer, async (tx) => wake(tx, kind, [newId()]));

@@ -60,7 +60,8 @@ describe('approving a pay run', () => {
   it('refuses a run that cannot be sent whole before its cut-off, with the numbers, and stores nothing', async () => {
     const cutOff = '2026-11-27T15:00:00.000Z';
     const submitAt = new Date(Date.parse(cutOff) - 20_000);
-    const run = await office.run(company, rows(100_000, 250_050), { submitAt });
+    // Rows that no other run of the company pays: the amended one would be held beside it.
+    const run = await office.run(company, rows(100_003, 250_047), { submitAt });
     const seen = { rootHash: run.rootHash?.toString('hex'), total: '3500.50' };
     const before = await office.as(company, 'approver').get(pathOf(run)).expect(200);
     const answer = await office.as(company, 'approver').post(pathOf(run, '/approvals'), seen);

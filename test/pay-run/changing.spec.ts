@@ -252,7 +252,8 @@ describe('changing a pay run', () => {
   });
 
   it('voids no later approval by a repetition of an amendment whose answer was lost', async () => {
-    const run = await office.run(company, rows(100));
+    // Rows that no other run of the company pays: the amended one would be held beside it.
+    const run = await office.run(company, rows(109));
     const moved = { executionDate: '2026-11-30', reason: 'the bank is closed' };
     const amend = () =>
       office.as(company, 'preparer').post(pathOf(run, '/amendments'), moved).set('Idempotency-Key', run.id);

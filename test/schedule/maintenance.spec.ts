@@ -1,3 +1,5 @@
+import { Logger } from '@nestjs/common';
+import { ClockWatch } from '../../src/database/clock-watch';
 import { PersonalData } from '../../src/database/personal-data';
 import { IdempotencyKeys } from '../../src/identity/idempotency-keys';
 import { Maintenance } from '../../src/schedule/maintenance';
@@ -14,7 +16,7 @@ beforeAll(async () => {
   store = await testDatabase();
   replica = await openReplica(store.url, clock, testConfig());
   const keys = new IdempotencyKeys(replica.database, new PersonalData(testConfig()));
-  maintenance = new Maintenance(replica.database, keys, clock);
+  maintenance = new Maintenance(replica.database, keys, clock, new ClockWatch(replica.database));
 });
 
 afterAll(async () => {
@@ -63,6 +65,39 @@ it('forgets the idempotency keys of every employer after thirty days, and no you
   expect(await maintenance.forgetIdempotencyKeys()).toBe(0);
   clock.set('2026-12-03T00:00:00Z');
   expect(await maintenance.forgetIdempotencyKeys()).toBe(2);
+});
+
+it("forgets nothing by a clock that is not the database's", async () => {
+  clock.set('2026-12-01T00:00:00Z');
+  const { employerId, personId } = await makeEmployerWithAccount(replica.database);
+  const count = async () => {
+    const rows = await replica.database.inEmployer(employerId, (tx) =>
+      tx.query(`SELECT 1 FROM idempotency_key UNION ALL SELECT 1 FROM faulty_file`),
+    );
+    return rows.length;
+  };
+  await replica.database.inEmployer(employerId, async (tx) => {
+    await tx.query(
+      `INSERT INTO idempotency_key (employer_id, person_id, key, fingerprint, created_at)
+       VALUES ($1, $2, 'kept', sha256('x'), '2026-11-30')`,
+      [employerId, personId],
+    );
+    await tx.query(
+      `INSERT INTO faulty_file (employer_id, id, sha256, layout, row_count, fault_count, read_rows, uploaded_by, expires_at)
+       VALUES ($1, gen_random_uuid(), sha256('x'), '{}', 1, 1, 1, $2, '2026-12-03')`,
+      [employerId, personId],
+    );
+  });
+  jest.spyOn(Logger.prototype, 'error').mockImplementation();
+  const now = Date.now.bind(Date);
+  jest.spyOn(Date, 'now').mockImplementation(() => now() + 40 * 86_400_000);
+  clock.set('2027-01-10T00:00:00Z');
+  expect(await maintenance.forgetIdempotencyKeys()).toBe(0);
+  expect(await maintenance.forgetRefusedFiles()).toBe(0);
+  jest.restoreAllMocks();
+  expect(await count()).toBe(2);
+  expect(await maintenance.forgetIdempotencyKeys()).toBeGreaterThanOrEqual(1);
+  expect(await maintenance.forgetRefusedFiles()).toBe(1);
 });
 
 it('forgets the rows of refused files of every employer when their time has come, and of no run', async () => {

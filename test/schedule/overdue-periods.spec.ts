@@ -112,6 +112,77 @@ it('asks nothing of a month that a run of former terms pays already', async () =
   expect(await look()).toEqual([due('2026-03', MARCH_DUE, 'there is none')]);
 });
 
+describe('a month of which a run is there that may not have paid it', () => {
+  const reached = ['READY', 'APPROVED', 'BUILDING', 'VERIFIED', 'SUBMITTING', 'FOLLOWING'];
+  /** A run of no schedule, as one that was made before the month was, of so many payments. */
+  const madeBefore = async (rows: number, ...statuses: string[]) => {
+    const id = newId();
+    await query(
+      `INSERT INTO pay_run (employer_id, id, account_id, period, kind_of_pay, execution_date, status, row_count,
+         total_minor, currency, created_by, created_at)
+       SELECT employer_id, $1, account_id, '2026-03', kind_of_pay, '2026-02-27', 'DRAFT', $2, 100, 'EUR', created_by,
+         '2026-02-20T10:00:00Z' FROM pay_schedule`,
+      [id, rows],
+    );
+    for (const status of statuses) await moved(id, status);
+    return id;
+  };
+
+  it('is told as overdue where that run paid nobody, be it of its schedule or not', async () => {
+    const before = await madeBefore(1, ...reached, 'FAILED');
+    clock.set(MARCH_DUE);
+    expect(await look()).toEqual([
+      due('2026-03', MARCH_DUE, `there is none: ${showId('run', before)} paid nobody`),
+    ]);
+    expect(await isOverdue('2026-03')).toBe(true);
+    const id = await bound();
+    for (const status of reached.slice(1)) await moved(id, status);
+    expect([await look(), await isOverdue('2026-03')]).toEqual([[], false]);
+    await moved(id, 'FAILED');
+    expect(await look()).toEqual([
+      due('2026-03', MARCH_DUE, `there is none: ${showId('run', id)} paid nobody`),
+    ]);
+    expect(await isOverdue('2026-03')).toBe(true);
+    expect(await query('SELECT certain FROM attention WHERE resolved_at IS NULL')).toEqual([
+      { certain: expect.stringMatching(/^Nobody of this month is paid by the run that is named/) },
+    ]);
+    await query(
+      `INSERT INTO pay_run (employer_id, id, account_id, period, kind_of_pay, execution_date, status, schedule_id,
+         sequence, parent_run_id, row_count, total_minor, currency, created_by)
+       SELECT employer_id, $2, account_id, period, kind_of_pay, '2026-03-26', 'DRAFT', schedule_id, 1, id, 1, 1, 'EUR',
+         created_by FROM pay_run WHERE id = $1`,
+      [id, newId()],
+    );
+    expect([await look(), await isOverdue('2026-03')]).toEqual([[], false]);
+  });
+
+  it('is told once, with that run and its payments, where it is of no schedule, until two people say so', async () => {
+    const id = await madeBefore(1, ...reached, 'SETTLED');
+    clock.set(MARCH_DUE);
+    const told = [
+      due(
+        '2026-03',
+        MARCH_DUE,
+        `${showId('run', id)} of 1 payments is of this month; no run of its schedule is there`,
+      ),
+    ];
+    expect([await look(), await look()]).toEqual([told, told]);
+    expect(await query('SELECT certain FROM attention')).toEqual([
+      { certain: expect.stringMatching(/^The schedule sends nothing of this month by itself\./) },
+    ]);
+    await decided();
+    expect(await look()).toEqual([]);
+  });
+
+  it('is closed once the run of the schedule is there', async () => {
+    await madeBefore(1, ...reached, 'SETTLED');
+    clock.set(MARCH_DUE);
+    expect(await look()).toHaveLength(1);
+    await moved(await bound(), 'APPROVED');
+    expect(await look()).toEqual([]);
+  });
+});
+
 it("is left to replicas whose clock is the database's", async () => {
   jest.spyOn(Logger.prototype, 'error').mockImplementation();
   const late = await openReplica(store.url, new SetClock('2026-03-23T07:00:00Z'), testConfig());

@@ -64,6 +64,23 @@ it('creates a schedule with its next periods, and enters it in the audit chain',
   ]);
 });
 
+it("leaves out no month of a schedule by a clock that is ahead of the database's", async () => {
+  const { call, accountId } = await employerApi(app);
+  const aheadMs = 40 * 86_400_000;
+  const now = Date.now.bind(Date);
+  jest.spyOn(Date, 'now').mockImplementation(() => now() + aheadMs);
+  clock.set(new Date(Date.parse('2026-03-10T10:00:00Z') + aheadMs).toISOString());
+  const created = await call('post', 'schedules', { ...TERMS, accountId });
+  jest.restoreAllMocks();
+  expect(created.body.createdAt).toMatch(/^2026-03-10T(09:59|10:00)/);
+  const { body } = await call('get', `schedules/${created.body.id}/periods`);
+  expect(body.items.map(({ period }: { period: string }) => period)).toEqual([
+    '2026-05',
+    '2026-04',
+    '2026-03',
+  ]);
+});
+
 it('takes the time zone of its employer where it names none, and keeps it', async () => {
   const { call, accountId, employerId } = await employerApi(app);
   await app.database.inEmployer(employerId, (tx) =>

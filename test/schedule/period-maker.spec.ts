@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { newId } from '../../src/database/new-id';
 import { PaySchedule } from '../../src/pay-run/pay-schedule.entity';
 import { testConfig } from '../http/test-app';
@@ -49,6 +50,16 @@ async function bindRun({ id }: PaySchedule, period: string) {
     [id, period],
   );
 }
+
+it("makes and moves nothing by a clock that is not the database's", async () => {
+  const schedule = await makeSchedule(one.database, '2026-03-10T10:00:00Z');
+  jest.spyOn(Logger.prototype, 'error').mockImplementation();
+  const now = Date.now.bind(Date);
+  jest.spyOn(Date, 'now').mockImplementation(() => now() + 3_600_000);
+  expect([await one.maker.tick(), await months(schedule)]).toEqual([0, []]);
+  jest.restoreAllMocks();
+  expect(await one.maker.tick()).toBeGreaterThan(0);
+});
 
 it('makes one row of each month, however often and in however many processes', async () => {
   const schedules = [

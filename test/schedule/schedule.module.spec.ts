@@ -83,6 +83,7 @@ it('looks for work at the bank at the interval of the configuration, and drains 
   expect(started.get(SchedulerRegistry, { strict: false }).getIntervals()).toEqual([
     'partitions',
     'clock',
+    'times ahead',
     'restores',
     'leased work',
     'unsent submits',

@@ -42,7 +42,7 @@ export interface Replica {
 export async function openReplica(url: string, clock: Clock, config: Config): Promise<Replica> {
   const dataSource = await openDataSource(dataSourceOptions(url, ENTITIES, 5));
   const database = new Database(dataSource);
-  const maker = new PeriodMaker(database, clock, config);
+  const maker = new PeriodMaker(database, clock, config, new ClockWatch(database));
   const overdue = new OverduePeriods(database, clock, config, new ClockWatch(database));
   const waiting = new WaitingRuns(database, clock, config, new ClockWatch(database));
   return { dataSource, database, maker, overdue, waiting };

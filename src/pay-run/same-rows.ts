@@ -1,0 +1,130 @@
+import { escapeLiteral } from 'pg';
+import { joiningByHash } from '../database/by-hash';
+import { EmployerTransaction } from '../database/database';
+import { DAYS_NEARBY, HoldCode } from '../domain/hold';
+import { runsThatMayHavePaid } from './forgotten-pay';
+import { FoundBeside, HoldDecision, holdRun, markAmended } from './hold.store';
+import { lockComparison, RunOfKey } from './pay-key';
+import { PayRun } from './pay-run.entity';
+
+export const SAME_ROWS = 'ROWS_OF_ANOTHER_RUN' satisfies HoldCode;
+
+const COMPARED = 'line, employee_id, name_hash, iban_hash, amount_minor';
+
+/** The payable rows, and the run that they join, if any. */
+export interface Compared {
+  rows: string;
+  joined: string | null;
+}
+
+/** The payable rows, and those of an employer's ($2) run ($3) that they join; null: none. */
+export function rowsOfRun({ rows }: Compared): string {
+  return `
+    SELECT ${COMPARED}, true AS added FROM ${rows} AS u
+    UNION ALL SELECT ${COMPARED}, false FROM payment
+    WHERE employer_id = $2 AND pay_run_id = $3::uuid AND status IN ('READY', 'HELD')`;
+}
+
+/** A run that other rows are compared with. */
+interface ComparedRun {
+  id: string;
+  period: string;
+}
+
+/** The other runs of the period, and those executed about the same day: for what month such a run pays may be a slip. */
+function runsToCompare(tx: EmployerTransaction, { id, period }: RunOfKey): Promise<ComparedRun[]> {
+  return tx.query<ComparedRun>(
+    `SELECT r.id, r.period FROM pay_run r
+     JOIN pay_run mine ON mine.employer_id = r.employer_id AND mine.id = $2
+     WHERE r.employer_id = $1 AND r.id <> $2
+       AND (r.period = $3 OR abs(r.execution_date - mine.execution_date) <= ${DAYS_NEARBY})`,
+    [tx.employerId, id, period],
+  );
+}
+
+/**
+ * Whether other runs of the period or of about the same day, of whatever kind of pay, pay or hold most of the rows of the
+ * run already, with those that join it, whoever they are said to be and in whatever order: as when a file comes again with
+ * new employee ids, as another kind of pay, or for another month. What came back and is paid again counts for nothing. Both
+ * sides are counted first, so that equal rows never meet one by one.
+ * @param decided runs of which people were asked already whether both are owed
+ */
+export async function sameRows(
+  tx: EmployerTransaction,
+  run: RunOfKey,
+  { rows, joined }: Compared,
+  inDoubt: readonly string[],
+  decided: ReadonlySet<string> = new Set(),
+): Promise<FoundBeside | undefined> {
+  const others = (await runsToCompare(tx, run)).filter(({ id }) => !decided.has(id));
+  if (others.length === 0) return undefined;
+  const [found] = await tx.query<FoundBeside>(
+    `WITH theirs AS (
+       SELECT pay_run_id, iban_hash, amount_minor, count(*) AS rows
+       FROM (SELECT pay_run_id, iban_hash, amount_minor FROM payment
+             WHERE employer_id = $2 AND pay_run_id = ANY ($1) AND live AND (returned_at IS NULL
+               OR id NOT IN (SELECT u.replaces_payment_id FROM ${rows} AS u WHERE u.replaces_payment_id IS NOT NULL
+                 UNION ALL SELECT s.replaces_payment_id FROM payment s
+                 WHERE s.employer_id = $2 AND s.replaces_payment_id IS NOT NULL AND s.period = ANY ($4) AND s.live))
+             UNION ALL SELECT pay_run_id, iban_hash, amount_minor FROM payment
+             WHERE employer_id = $2 AND pay_run_id = ANY ($5) AND NOT live
+             UNION ALL SELECT p.pay_run_id, p.iban_hash, p.amount_minor
+             FROM (SELECT DISTINCT h.payment_id AS id FROM pay_run r
+                   JOIN pay_hold h ON h.employer_id = r.employer_id AND h.pay_run_id = r.id AND h.outcome IS NULL
+                   WHERE r.employer_id = $2 AND r.id = ANY ($1) AND r.id <> ALL ($5)) AS held
+             JOIN LATERAL (SELECT * FROM payment WHERE employer_id = $2 AND id = held.id LIMIT 1) p
+               ON p.status = 'HELD') AS paid
+       GROUP BY 1, 2, 3),
+     mine AS (
+       SELECT iban_hash, amount_minor, count(*) AS rows FROM (${rowsOfRun({ rows, joined })}) AS u
+       WHERE EXISTS (SELECT FROM theirs) GROUP BY 1, 2),
+     alike AS MATERIALIZED (
+       SELECT t.pay_run_id, m.iban_hash, m.amount_minor, least(t.rows, m.rows) AS rows, m.rows AS most
+       FROM theirs t JOIN mine m USING (iban_hash, amount_minor)),
+     first AS (SELECT pay_run_id FROM alike GROUP BY 1 ORDER BY sum(rows) DESC, 1 LIMIT 1)
+     SELECT (SELECT pay_run_id FROM first) AS "besideRunId", sum(rows)::int AS rows
+     FROM (SELECT least(sum(rows), most) AS rows FROM alike GROUP BY iban_hash, amount_minor, most) AS taken
+     HAVING 2 * sum(rows) > (SELECT sum(rows) FROM mine)`,
+    [
+      others.map(({ id }) => id),
+      tx.employerId,
+      joined,
+      others.map(({ period }) => period),
+      inDoubt.filter((id) => !decided.has(id)),
+    ],
+  );
+  return found;
+}
+
+/** Runs that a whole run is, or was once, held beside and released, or that are so beside it. */
+async function decidedBeside(tx: EmployerTransaction, run: RunOfKey): Promise<ReadonlySet<string>> {
+  const rows = await tx.query<{ id: string }>(
+    `SELECT h.beside_run_id AS id FROM pay_hold h
+     WHERE h.employer_id = $1 AND h.pay_run_id = $2 AND h.row_no = 0 AND h.code = $3 AND h.outcome = 'RELEASED'
+     UNION ALL SELECT h.pay_run_id FROM pay_hold h
+     WHERE h.employer_id = $1 AND h.pay_run_id = ANY ($4) AND h.row_no = 0 AND h.code = $3 AND h.beside_run_id = $2
+       AND (h.outcome IS NULL OR h.outcome = 'RELEASED')`,
+    [tx.employerId, run.id, SAME_ROWS, (await runsToCompare(tx, run)).map(({ id }) => id)],
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
+/**
+ * Lets a whole run be held for the rows that other runs have already as it stands after an amendment of its date or its rows;
+ * asked again of another run than its release was for, and not where the other one asks, or asked, about both.
+ */
+export async function followSameRows(
+  tx: EmployerTransaction,
+  run: PayRun,
+  decision: HoldDecision,
+): Promise<void> {
+  await lockComparison(tx);
+  const [employer, id] = [tx.employerId, run.id].map(escapeLiteral);
+  const rows = `(SELECT * FROM payment
+    WHERE employer_id = ${employer}::uuid AND pay_run_id = ${id}::uuid AND status IN ('READY', 'HELD'))`;
+  const inDoubt = await runsThatMayHavePaid(tx, run);
+  const decided = await decidedBeside(tx, run);
+  const found = await joiningByHash(tx, () => sameRows(tx, run, { rows, joined: null }, inDoubt, decided));
+  await markAmended(tx, run.id, SAME_ROWS, decision, found);
+  if (found !== undefined) await holdRun(tx, run, SAME_ROWS, found);
+}
