@@ -73,12 +73,15 @@ export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<v
 
 /** Whoever resumes a run that has ended says only that no more of it was submitted than is decided: it sends nothing. */
 async function assertNotSubmitted(tx: EmployerTransaction, { id, status }: PayRun): Promise<void> {
-  if (!(await (isPayRunFinal(status) ? hasForgotten(tx, id) : repaysForgotten(tx, id)))) return;
+  const isForgotten = await hasForgotten(tx, id);
+  if (!(isPayRunFinal(status) ? isForgotten : await repaysForgotten(tx, id))) return;
   const next = isPayRunFinal(status)
     ? 'it stays stopped, and sends nothing'
     : PAY_RUN_SUBMITTED.includes(status)
       ? 'what is left of it is released at the cut-off, and it can be resumed once it has ended'
-      : 'cancel it, or leave out of it whom an abandoned instruction may have paid';
+      : isForgotten && status === 'READY'
+        ? 'approve the same rows as they were, which takes the submit of it back into the record, or cancel it'
+        : 'cancel it, or leave out of it whom an abandoned instruction may have paid';
   const detail = `The bank has, or may have, submits of this run, or of one that pays the same employees, that are not in the record: nobody whom they may have paid is paid by it. Decide its UNRECORDED_SUBMIT where that is asked; else ${next}.`;
   throw new DomainError('WAS_SUBMITTED', detail);
 }

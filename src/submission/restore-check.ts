@@ -6,7 +6,7 @@ import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { words } from '../database/words';
 import { isConnectionLoss, isOfDatabase } from '../database/outage';
-import { isBeforeSubmit, isPastSubmit, mostSubmitted } from '../domain/bank-status';
+import { isBeforeSubmit, isPastSubmit, isUndocumented, mostSubmitted } from '../domain/bank-status';
 import {
   INSTRUCTION_GIVEN_UP,
   INSTRUCTION_IN_DOUBT,
@@ -19,7 +19,8 @@ import { OTHER_UNIT } from '../employer/readiness';
 import { clear, raise } from '../pay-run/attention.store';
 import { tellOfPaidAlready } from '../pay-run/paid-already';
 import { awaitTurnOfOpenRuns, RESTORED_UNCLEAR } from '../pay-run/stop';
-import { IS_RECENT } from '../pay-run/instruction.store';
+import { IS_RECENT, lockInstruction } from '../pay-run/instruction.store';
+import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
 import { InstructionReader } from './read-back';
 import { Forgotten, RestoreAdoption } from './restore-adoption';
 import { heldWork, listedStatus, lockAwaited } from './restore-fence';
@@ -37,6 +38,14 @@ import { Work } from './work';
 export interface Restore {
   readonly id: string;
   readonly what: string;
+}
+
+/** What the bank shows of what is not submitted in the record. */
+interface MovedSince {
+  moved: Finding[];
+  hidden: readonly string[];
+  /** What was given up, with a status past the submit. */
+  executed: [Work, string][];
 }
 
 const GOES_ON_NO_MORE = 'the run does not go on';
@@ -68,15 +77,16 @@ export class RestoreCheck {
    * Takes over what the bank proves, stops the runs of what it does not, tells people, and writes down that the bank
    * was read. May be repeated; what was read before another replica passed it may be of after people resumed, and says
    * nothing then. @throws BankClientError while the bank cannot be read: nothing is passed then
-   * @param own what of the sweep is the employer's, once nobody submits it any more, or unclear
+   * @param fenced what of the sweep is the employer's, once nobody submits it any more, or unclear; and what was given up before
+   * the restore was noticed, and is not proven dead
    */
   async reconcile(
     employerId: string,
     restore: Restore,
     sweep: Sweep,
-    own: readonly Finding[],
+    { own, givenUp }: { own: readonly Finding[]; givenUp: readonly Work[] },
   ): Promise<void> {
-    const { moved, hidden } = await this.movedOf(employerId, sweep);
+    const { moved, hidden, executed } = await this.movedOf(employerId, sweep, givenUp);
     const found = [...moved, ...own];
     const forgotten = found.filter(isKept);
     const isAwaited = await this.database.inEmployer(employerId, async (tx) => {
@@ -90,6 +100,7 @@ export class RestoreCheck {
       if (!(await lockAwaited(tx, restore))) return;
       // At once: of which of them the approval lapses, and which are stopped, is seen by one statement after the other.
       await awaitTurnOfOpenRuns(tx);
+      for (const [work, status] of executed) await tellOfGivenUp(tx, work, status);
       const findings = [...found, ...(await takenBackBefore(tx, restore.id, found))];
       const older = await runsInDoubt(tx, restore, sweep, findings);
       const inPart = await runsInPart(tx, restore);
@@ -172,21 +183,27 @@ export class RestoreCheck {
 
   /**
    * Instructions the database has as not submitted, which the bank does not show as such, or so that they may be still; and the
-   * ids of those that it lets nobody read, or shows no more, and of which its list shows nothing.
+   * ids of those that it lets nobody read, or shows no more, and of which its list shows nothing. What was given up is not
+   * taken over: where it is executed that is told by itself, and where no document names its status the bank is to say.
    */
-  private async movedOf(
-    employerId: string,
-    sweep: Sweep,
-  ): Promise<{ moved: Finding[]; hidden: readonly string[] }> {
+  private async movedOf(employerId: string, sweep: Sweep, givenUp: readonly Work[]): Promise<MovedSince> {
     const moved: Finding[] = [];
     const hidden: string[] = [];
-    await readEach(await this.database.inEmployer(employerId, heldWork), async (work) => {
+    const executed: MovedSince['executed'] = [];
+    const held = await this.database.inEmployer(employerId, heldWork);
+    await readEach([...held, ...givenUp], async (work) => {
+      const { instruction, run, planned } = work;
       const shown = await this.statusOf(work);
       const status = shown.status ?? listedStatus(sweep, work) ?? shown.before;
-      if (status === undefined && shown.isHidden) hidden.push(work.instruction.bankInstructionId ?? '');
-      if (status === undefined) return;
-      const { instruction, run, planned } = work;
+      const isHidden =
+        status === undefined ? shown.isHidden : givenUp.includes(work) && isUndocumented(status);
+      if (isHidden) hidden.push(instruction.bankInstructionId ?? '');
+      if (status === undefined || isHidden) return;
       const submitted = isPastSubmit(status);
+      if (submitted && givenUp.includes(work)) {
+        executed.push([work, status]);
+        return;
+      }
       moved.push({
         bankInstructionId: instruction.bankInstructionId ?? '',
         instructionId: instruction.id,
@@ -199,7 +216,7 @@ export class RestoreCheck {
         refusal: undefined,
       });
     });
-    return { moved, hidden };
+    return { moved, hidden, executed };
   }
 
   /**
@@ -231,6 +248,15 @@ async function undecidedOf(tx: EmployerTransaction): Promise<string[]> {
     [tx.employerId, ASKED_OF],
   );
   return runs.map(({ id }) => id);
+}
+
+/** Who follows it tells the rest; from here on no run pays its people again by itself. */
+async function tellOfGivenUp(
+  tx: EmployerTransaction,
+  { instruction: { id }, planned }: Work,
+  bankStatus: string,
+): Promise<void> {
+  await tellOfMovedTombstone(tx, await lockInstruction(tx, id), planned, bankStatus);
 }
 
 async function markPast(tx: EmployerTransaction, findings: readonly Finding[]): Promise<void> {

@@ -30,6 +30,7 @@ import { findRun, lockRun } from '../pay-run/pay-run.store';
 import { stateIn } from './burial';
 import { refusesWhatIsGone, whyOf } from './call-record';
 import { InstructionReader } from './read-back';
+import { givenUpUnnoticed } from './restore-given-up';
 import type { Sweep } from './restore-sweep';
 import type { Finding } from './restore-words';
 import type { Work } from './work';
@@ -53,6 +54,8 @@ export interface Fenced {
   isOpen: boolean;
   /** What the record holds, and is not shown since its delete: that may be so of what was submitted just before. */
   gone: readonly Work[];
+  /** What was given up before the restore was noticed, and is not proven dead. */
+  givenUp: readonly Work[];
 }
 
 /** An instruction at the bank of which the record has no submit. */
@@ -91,35 +94,47 @@ export class RestoreFence {
     private readonly calls: BankCalls,
     private readonly reader: InstructionReader,
     private readonly reads: BankReads,
-    @Inject(CONFIG) private readonly config: Pick<Config, 'BANK_LAG_BOUND_MS' | 'SUBMIT_DOUBT_MS'>,
+    @Inject(CONFIG)
+    private readonly config: Pick<Config, 'BANK_LAG_BOUND_MS' | 'SUBMIT_DOUBT_MS' | 'WATCH_DAYS'>,
   ) {}
 
   /**
    * Has the bank delete what the record holds as built and not submitted, and abandons what is shown as cancelled by that; it
-   * is built again where its run goes on. What is not shown is looked at again (`endGone`). So too what the record has
-   * forgotten, and the bank shows as before its submit. May be repeated, by one replica at a time: another that deletes the
-   * same would find it gone, and could not tell by what.
+   * is built again where its run goes on. What is not shown is looked at again (`endGone`). So too what was given up before
+   * the restore was noticed, and what the record has forgotten, and the bank shows as before its submit. May be repeated, by
+   * one replica at a time: another that deletes the same would find it gone, and could not tell by what.
    * @param sweep what the bank's list shows @param own what of that is the employer's, and not in the record
    * @throws BankClientError that may pass
    */
   async fence(employerId: string, restoreId: string, sweep: Sweep, own: readonly Finding[]): Promise<Fenced> {
-    const held = await this.database.inEmployer(employerId, heldWork);
-    const unmoved = held.filter((work) => listedStatus(sweep, work) === undefined);
+    const [held, before] = await this.database.inEmployer(employerId, async (tx) => [
+      await heldWork(tx),
+      await givenUpUnnoticed(tx, restoreId, this.config.WATCH_DAYS),
+    ]);
+    const unmoved = [...held, ...before].filter((work) => listedStatus(sweep, work) === undefined);
     const states = await this.each(unmoved.map((work) => this.ofRecord(restoreId, work)));
     const gone = unmoved.filter((_, n) => states[n] === 'gone');
-    return { ...(await this.forgotten(employerId, restoreId, own)), gone };
+    const dead = new Set(unmoved.filter((_, n) => states[n] === 'dead'));
+    const givenUp = before.filter((work) => !dead.has(work));
+    return { ...(await this.forgotten(employerId, restoreId, own)), gone, givenUp };
   }
 
   /**
    * Abandons what a lag bound after its delete no read shows still, nor the list, and the bank refuses to delete again.
-   * @param sweep what the list shows by then @throws BankClientError that may pass
+   * @param sweep what the list shows by then
+   * @returns what was given up before the restore was noticed, and is not proven dead by that either
+   * @throws BankClientError that may pass
    */
-  async endGone(restoreId: string, { gone }: Fenced, sweep: Sweep): Promise<void> {
+  async endGone(restoreId: string, { gone, givenUp }: Fenced, sweep: Sweep): Promise<Work[]> {
     const unlisted = gone.filter((work) => listedStatus(sweep, work) === undefined);
+    const dead = new Set<Work>();
     await readEach(unlisted, async (work) => {
       const one = this.ofRecord(restoreId, work);
-      if ((await this.attempt(one)) === 'gone' && (await this.isProven(one))) await one.ended();
+      if ((await this.attempt(one)) !== 'gone' || !(await this.isProven(one))) return;
+      await one.ended();
+      dead.add(work);
     });
+    return givenUp.filter((work) => !dead.has(work));
   }
 
   /** The bank has answered every delete, or people its question: what it did before says nothing of the next restore. */
@@ -131,7 +146,7 @@ export class RestoreFence {
     employerId: string,
     restoreId: string,
     findings: readonly Finding[],
-  ): Promise<Omit<Fenced, 'gone'>> {
+  ): Promise<Omit<Fenced, 'gone' | 'givenUp'>> {
     const open = findings.filter(({ status, isUnclear }) => isBeforeSubmit(status) && !isUnclear);
     if (open.length === 0) return { findings, isOpen: false };
     const accounts = await this.database.inEmployer(employerId, accountsOf);
@@ -240,7 +255,8 @@ export class RestoreFence {
       subjectId: id,
       account,
       standing: () => this.reader.standing(work),
-      isMeant: async (tx) => isHeld((await instructionOfRun(tx, id))?.instruction),
+      // What was given up stays so.
+      isMeant: async (tx) => !isHeld(instruction) || isHeld((await instructionOfRun(tx, id))?.instruction),
       ended: () => this.abandon(restoreId, work),
     };
   }

@@ -204,9 +204,9 @@ export class Restores {
     if (isOpen) await sleep(this.config.BANK_LAG_BOUND_MS);
     const { sweep, byEmployer } = isOpen ? await this.read(restore, reading) : reading;
     await eachOf([...fenced], async ([id, one]) => {
-      await this.fence.endGone(restore.id, one, sweep);
+      const givenUp = await this.fence.endGone(restore.id, one, sweep);
       const own = isOpen ? seenAgain(one.findings, byEmployer.get(id) ?? [], sweep) : one.findings;
-      await this.check.reconcile(id, restore, sweep, own);
+      await this.check.reconcile(id, restore, sweep, { own, givenUp });
     });
   }
 

@@ -81,7 +81,7 @@ export class RunGate {
     }
     const shownInMs = await this.shownInMs(run, account);
     if (shownInMs > 0) return shownInMs;
-    await this.unsubmitted.at(run, account);
+    await this.unsubmitted.at('gate', run, account);
     const replaced = await this.replaced.of(run);
     const { computed, tampered } = await this.readRun(run);
     // Last: what the bank holds for others after this read may not count as reserved any more, and not as taken yet.

@@ -13,6 +13,7 @@ import { EndedInstruction } from './ended-instruction';
 import { ExecutedWord } from './executed-word';
 import { InstructionReader } from './read-back';
 import { Recovery } from './recovery';
+import { GivenUpLook } from './given-up-look';
 import { ReplacedLook } from './replaced-look';
 import { RestoreAdoption } from './restore-adoption';
 import { RestoreCheck } from './restore-check';
@@ -54,6 +55,7 @@ import { Verifier } from './verifier';
     InstructionReader,
     Recovery,
     ReplacedLook,
+    GivenUpLook,
     RestoreAdoption,
     RestoreCheck,
     RestoreFence,

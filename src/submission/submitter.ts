@@ -31,6 +31,7 @@ import { Abandonment } from './abandonment';
 import { saidIn, whyOf } from './call-record';
 import { CutOff } from './cut-off';
 import { afterSubmitAnswer, TURNED_AWAY } from './decision';
+import { GivenUpLook } from './given-up-look';
 import { Otherwise } from './read-back';
 import { Allowed, LOOK_AGAIN_MS, Looked, SubmitLooks } from './submit-looks';
 import {
@@ -43,6 +44,7 @@ import {
 } from './submit-record';
 import { RowsChanged } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
+import { UnsubmittedLook } from './unsubmitted-look';
 import { Verifier } from './verifier';
 import { UNREMEMBERED, waitingAfter } from './waits-for';
 import {
@@ -82,6 +84,8 @@ export class Submitter {
     private readonly guard: RestoreGuard,
     private readonly cutOff: CutOff,
     private readonly looks: SubmitLooks,
+    private readonly givenUp: GivenUpLook,
+    private readonly unsubmitted: UnsubmittedLook,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -111,12 +115,17 @@ export class Submitter {
 
   private async lookAt(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<Looked> {
     if (this.stopping) return { end: 0 };
-    const look = this.cutOff.isTooLate(work) ? undefined : await this.looks.atReplaced(claim, work, rows);
+    const isLate = this.cutOff.isTooLate(work);
+    if (!isLate && !(await this.givenUp.stand(claim, work, rows))) return { end: LOOK_AGAIN_MS };
+    const look = isLate ? undefined : await this.looks.atReplaced(claim, work, rows);
     if (look && 'end' in look) return look;
     const age = this.looks.ageFromNow();
+    const askedMs = performance.now();
     const reading = await this.cutOff.readUnlessLate(work, rows);
     if (reading.kind === 'unread') return { end: await this.cutOff.expire(claim, work, reading) };
     if (reading.kind !== 'equal') return { otherwise: reading };
+    if (reading.instruction)
+      await this.unsubmitted.wasUnsubmitted(reading.instruction.bankInstructionId, askedMs);
     if (this.cutOff.isTooLate(work)) return { end: await this.cutOff.expire(claim, work, reading) };
     if (!look) return { end: 0 };
     return this.looks.inTurn(claim, work, rows, { age, look }, () => this.stopping);

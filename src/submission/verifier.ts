@@ -17,6 +17,7 @@ import { rowsRenamed, SeenPayment } from '../pay-run/match';
 import { InstructionReader, ReadBack, shownUnclear } from './read-back';
 import { HAS_ID_OF_ANOTHER, noteTaken, takenIds } from './taken-ids';
 import { tellOfUnrecordedMove } from './unrecorded-move';
+import { UnsubmittedLook } from './unsubmitted-look';
 import { nowSeen, pauseWhileUnseen, tellOfUnseen, Unseen } from './unseen';
 import { assertUnchanged, PayableRow, Work } from './work';
 
@@ -44,6 +45,7 @@ export class Verifier {
     private readonly database: Database,
     private readonly reader: InstructionReader,
     private readonly abandonment: Abandonment,
+    private readonly unsubmitted: UnsubmittedLook,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -51,7 +53,7 @@ export class Verifier {
   async step(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<WakeIn> {
     const doubts = rows.filter((row) => row.addOutcome === 'IN_DOUBT');
     const lagLeftMs = this.config.BANK_LAG_BOUND_MS - (await this.sinceLastAddMs(work));
-    if (lagLeftMs > 0 && doubts.length === 0) return Math.ceil(lagLeftMs);
+    if (lagLeftMs > 0 && doubts.length === 0) return this.restOf(lagLeftMs, work);
     const reading = await this.reader.readBack(work, rows);
     switch (reading.kind) {
       case 'equal':
@@ -77,6 +79,13 @@ export class Verifier {
       case 'different':
         return this.abandonment.endAsRead(claim, work, reading);
     }
+  }
+
+  /** What is left of a wait, in which the bank's list may be looked at. */
+  private async restOf(waitMs: number, { run, account }: Work): Promise<number> {
+    const begunMs = performance.now();
+    await this.unsubmitted.at('building', run, account);
+    return Math.max(Math.ceil(waitMs - (performance.now() - begunMs)), 0);
   }
 
   private async sinceLastAddMs(work: Work): Promise<number> {

@@ -53,6 +53,7 @@ const BY_RELEASE: Omit<Guard, 'name' | 'lawful' | 'forbidden'> = {
   says: 'forgotten_run_is_not_released',
   given: [insertion('instruction', { ...instruction, status: 'VERIFIED' })],
 };
+const giveUp = `UPDATE instruction SET status = 'ABANDONED' WHERE id = '${instruction.id}'`;
 const release = `UPDATE instruction SET status = 'RELEASED' WHERE id = '${instruction.id}'`;
 
 /** Of another run, whose employee has a live payment in the first. */
@@ -428,6 +429,16 @@ export const RESTORE_GUARDS: Guard[] = [
     ...BY_RELEASE,
     lawful: release,
     forbidden: `${stop(FRESH, EARLIER_RESTORE)}; ${release}`,
+  },
+  {
+    name: 'nothing is given up before everybody is told of a restore',
+    kind: 'trigger',
+    on: 'instruction',
+    object: 'refuse_giving_up_after_a_restore',
+    says: 'giving_up_needs_known_database',
+    given: [insertion('instruction', { ...instruction, status: 'VERIFIED' })],
+    lawful: `${laterRestore}; ${giveUp}`,
+    forbidden: `${insertion('database_restore', { id: LATER, what: 'a dump' })}; ${giveUp}`,
   },
   {
     name: 'nothing is released on rows that were loaded from a dump',

@@ -518,6 +518,7 @@ describe('a stopped run', () => {
   });
 
   it.each([
+    ['READY', 'approve the same rows as they were'],
     ['VERIFIED', 'cancel it'],
     ['SUBMITTING', 'once it has ended'],
     ['FOLLOWING', 'once it has ended'],

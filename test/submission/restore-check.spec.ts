@@ -84,7 +84,7 @@ it('after a restore each instruction is read, also behind one that fails: all ar
     const check = new RestoreCheck(database, reader, {} as RestoreAdoption, {} as RestoreWatch, {
       WATCH_DAYS: 30,
     });
-    await expect(check['movedOf']('e1', WHOLE_SWEEP)).rejects.toBe(failure);
+    await expect(check['movedOf']('e1', WHOLE_SWEEP, [])).rejects.toBe(failure);
     return standing.mock.calls.length;
   };
   expect(await readTimes(new BankError(409, { raw: '' }))).toBe(3);
@@ -112,7 +112,7 @@ describe('after a restore', () => {
       ours.employer,
       { id: RESTORE, what: 'The database was restored.' },
       { ...WHOLE_SWEEP, unidentified },
-      findings,
+      { own: findings, givenUp: [] },
     );
   };
 

@@ -23,8 +23,9 @@ let asked: unknown[];
 /** Of what the list showed, which instructions were read. */
 let read: (string | undefined)[];
 let clock: SetClock;
+let lagMs: number;
 beforeEach(() => {
-  [known, remembered, asked, read] = [false, 0, [], []];
+  [known, remembered, asked, read, lagMs] = [false, 0, [], [], 0];
   clock = new SetClock('2026-03-10T10:00:00Z');
 });
 
@@ -52,6 +53,7 @@ function lookAt(records: readonly Record_[] | Error, isGiven = () => Promise.res
     lists as unknown as BankLists,
     proof as unknown as UnsubmittedProof,
     clock,
+    { BANK_LAG_BOUND_MS: lagMs },
   );
 }
 
@@ -71,7 +73,7 @@ describe('whether the bank’s list shows what is not submitted', () => {
     ['not by a list that may not be read', new NotAllowed(403, { raw: '' }), 0],
     ['not by what stands behind more than is worth it', [...Array<Record_>(500).fill(stranger), stranger], 0],
   ])('is learned %s', async (_by, records, times) => {
-    await lookAt(records).at(RUN, LISTED);
+    await lookAt(records).at('gate', RUN, LISTED);
     expect(remembered).toBe(times);
     expect(asked).toEqual([{ from: '2026-03-09T09:00:00.000Z' }]);
   });
@@ -80,27 +82,58 @@ describe('whether the bank’s list shows what is not submitted', () => {
     ['is submitted', () => Promise.resolve(false)],
     ['cannot be read', () => Promise.reject(new NotAllowed(403, { raw: '' }))],
   ])('is not learned from a payment whose instruction %s', async (_what, isGiven) => {
-    await lookAt([ofOurs], isGiven).at(RUN, LISTED);
+    await lookAt([ofOurs], isGiven).at('gate', RUN, LISTED);
     expect([remembered, read]).toEqual([0, ['CI1']]);
   });
 
   it('is learned from the list alone where no instruction may be read, as the submit rests on no more', async () => {
-    await lookAt([ofOurs]).at(RUN, account('PAYMENT_LIST', 'PAYMENT'));
+    await lookAt([ofOurs]).at('gate', RUN, account('PAYMENT_LIST', 'PAYMENT'));
     expect([remembered, read]).toEqual([1, []]);
   });
 
   it('is looked at once an hour, where it is not known and the list may be read', async () => {
     const look = lookAt([]);
-    await look.at(RUN, account('INSTRUCTION_PAYMENTS'));
+    await look.at('gate', RUN, account('INSTRUCTION_PAYMENTS'));
     expect(asked).toHaveLength(0);
     const asking = async (at: string) => {
       clock.set(`2026-03-10T${at}Z`);
-      await look.at(RUN, LISTED);
+      await look.at('gate', RUN, LISTED);
       return asked.length;
     };
     const times = [await asking('10:00:00'), await asking('11:00:00'), await asking('11:00:01')];
     expect(times).toEqual([1, 1, 2]);
     known = true;
     expect(await asking('13:00:00')).toBe(2);
+  });
+
+  describe('is learned by a read of the instruction', () => {
+    beforeEach(() => {
+      lagMs = 30_000;
+      jest.spyOn(performance, 'now').mockReturnValue(1_000_000);
+    });
+    afterEach(() => jest.restoreAllMocks());
+    const pass = (ms: number) => jest.spyOn(performance, 'now').mockReturnValue(1_000_000 + ms);
+
+    it('a lag bound after the list was: until then it may not show that somebody else submitted it', async () => {
+      const look = lookAt([{ status: 'INITIATED', messageId: messageIdOf(OURS, 3) }]);
+      await look.at('building', RUN, LISTED);
+      pass(29_999);
+      await look.at('gate', RUN, LISTED);
+      expect([remembered, read]).toEqual([0, []]);
+      pass(30_000);
+      await look.at('gate', RUN, LISTED);
+      expect([remembered, read, asked.length]).toEqual([1, ['CI1'], 1]);
+    });
+
+    it('that was asked for as late, just before its submit, and not by that of another', async () => {
+      const look = lookAt([ofOurs]);
+      await look.at('building', RUN, LISTED);
+      await look.wasUnsubmitted('CI1', 1_029_999);
+      await look.wasUnsubmitted('CI2', 1_030_000);
+      expect(remembered).toBe(0);
+      await look.wasUnsubmitted('CI1', 1_030_000);
+      await look.wasUnsubmitted('CI1', 1_040_000);
+      expect([remembered, read]).toEqual([1, []]);
+    });
   });
 });

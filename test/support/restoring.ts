@@ -49,12 +49,24 @@ export class Restoring {
 
   /** Stops the service and starts it on the copy. */
   async restore(): Promise<void> {
-    const { payroll } = this;
-    const { url, superuserUrl } = this.backup!;
-    await payroll.stopServices();
-    Object.assign(payroll.database, { url, superuserUrl });
-    Object.assign(payroll.settings, { DATABASE_URL: url });
-    await this.serve();
+    await this.serveBackup();
+    await eventually(async () => (await this.question()) !== undefined, 10_000);
+  }
+
+  /** As `restore`, of a copy that shows nowhere that it is one: nobody knows before an administrator says it. */
+  async restoreUnnoticed(): Promise<void> {
+    await this.inBackup(
+      `UPDATE database_identity SET written_by = pg_current_xact_id(),
+         database_oid = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    );
+    await this.serveBackup();
+  }
+
+  /** An administrator says that the database was restored. */
+  async say(): Promise<void> {
+    await this.payroll
+      .as('administrator')
+      .post('/v1/service/restored', { reason: 'the disk was rolled back' });
     await eventually(async () => (await this.question()) !== undefined, 10_000);
   }
 
@@ -98,6 +110,15 @@ export class Restoring {
   async close(): Promise<void> {
     await this.payroll.close();
     await this.backup?.drop();
+  }
+
+  private async serveBackup(): Promise<void> {
+    const { payroll } = this;
+    const { url, superuserUrl } = this.backup!;
+    await payroll.stopServices();
+    Object.assign(payroll.database, { url, superuserUrl });
+    Object.assign(payroll.settings, { DATABASE_URL: url });
+    await this.serve();
   }
 
   private async question() {
