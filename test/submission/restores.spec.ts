@@ -264,7 +264,7 @@ describe('what a restored database has forgotten, and the bank shows as before i
       { recorded } as unknown as BankCalls,
       {} as InstructionReader,
       { standing } as unknown as BankReads,
-      { BANK_LAG_BOUND_MS: 0, SUBMIT_DOUBT_MS: 0 },
+      { BANK_LAG_BOUND_MS: 0, SUBMIT_DOUBT_MS: 0, WATCH_DAYS: 14 },
     );
     const found = await fence.fence('7', '1', WHOLE_SWEEP, [own]);
     const [one] = found.findings;
@@ -324,8 +324,7 @@ describe('what the record holds as built, and a check after a restore had the ba
   /** At a bank that shows it so by then, and answers one more delete so. */
   function checked(sweep: Sweep, shows: Standing = NOT_FOUND, answer: Outcome<undefined> = GONE) {
     const tx = { query: () => Promise.resolve([{}]) };
-    const inEmployer = (_id: string, find: (tx: unknown) => unknown) =>
-      Promise.resolve(find === heldWork ? [work] : find(tx));
+    const inEmployer = jest.fn((_id: string, find: (tx: unknown) => unknown) => Promise.resolve(find(tx)));
     const deleteInstruction = jest.fn(() => Promise.resolve(answer));
     const fence = new RestoreFence(
       { inEmployer } as unknown as Database,
@@ -333,7 +332,7 @@ describe('what the record holds as built, and a check after a restore had the ba
       { recorded: (_call: unknown, send: () => unknown) => send() } as unknown as BankCalls,
       { standing: () => Promise.resolve(shows) } as unknown as InstructionReader,
       {} as BankReads,
-      { BANK_LAG_BOUND_MS: 0, SUBMIT_DOUBT_MS: 0 },
+      { BANK_LAG_BOUND_MS: 0, SUBMIT_DOUBT_MS: 0, WATCH_DAYS: 14 },
     );
     const abandoned = jest.fn(() => Promise.resolve());
     Object.assign(fence, { abandon: abandoned });
@@ -343,9 +342,12 @@ describe('what the record holds as built, and a check after a restore had the ba
       deletes: deleteInstruction.mock.calls.length,
     });
     return {
-      fenced: async () => done((await fence.fence('7', '1', sweep, [])).gone),
+      fenced: async () => {
+        inEmployer.mockResolvedValueOnce([[work], []]);
+        return done((await fence.fence('7', '1', sweep, [])).gone);
+      },
       ended: async () => {
-        await fence.endGone('1', { findings: [], isOpen: false, gone: [work] }, sweep);
+        await fence.endGone('1', { findings: [], isOpen: false, gone: [work], givenUp: [] }, sweep);
         return done([]);
       },
     };
