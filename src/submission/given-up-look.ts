@@ -1,13 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { isHiddenForGood, readEach, unless } from '../bank/errors';
+import { byKey } from '../database/by-key';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence } from '../database/leases';
 import { instructionOfRun, lockInstruction } from '../pay-run/instruction.store';
 import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
+import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun } from '../pay-run/pay-run.store';
 import { awaitTurnOfOpenRuns } from '../pay-run/stop';
 import { InstructionReader } from './read-back';
 import type { PayableRow, Work } from './work';
+
+/** Ended payments of one employee that are looked at, of a month and a kind of pay: uploads that were cancelled. */
+const MOST_ENDED = 100;
 
 /**
  * What was given up is read before that, and a read may be as old as the lag bound: somebody else may have submitted it by
@@ -25,7 +30,7 @@ export class GivenUpLook {
    * What has stops everything. @throws BankClientError while the bank cannot be read, but of what it hides for good; Fenced
    */
   async stand(claim: Claim, { run }: Work, rows: readonly PayableRow[]): Promise<boolean> {
-    const all = await this.database.inEmployer(claim.employerId, (tx) => givenUpFor(tx, run.period, rows));
+    const all = await this.database.inEmployer(claim.employerId, (tx) => givenUpFor(tx, run, rows));
     const moved: [Work, string][] = [];
     await readEach(all, async (one) => {
       const shown = await unless(isHiddenForGood, this.reader.submittedBefore(one));
@@ -43,28 +48,54 @@ export class GivenUpLook {
   }
 }
 
-/** What was given up of a period, held any of these people, and is not known to have moved. */
+/** An instruction that was given up, by its run and the rows of that it held. */
+interface GivenUp {
+  id: string;
+  run: string;
+  first: number;
+  last: number;
+}
+
+/** What was given up of a period, held any of these rows or another run's of the same pay, and is not known to have moved. */
 async function givenUpFor(
   tx: EmployerTransaction,
-  period: string,
+  { id: payRunId, period }: Pick<PayRun, 'id' | 'period'>,
   rows: readonly PayableRow[],
 ): Promise<Work[]> {
-  const givenUp = await tx.query<{ id: string }>(
-    `SELECT i.id FROM pay_run r
-     JOIN instruction i ON i.employer_id = r.employer_id AND i.pay_run_id = r.id
-     JOIN planned_instruction l ON l.employer_id = i.employer_id AND l.id = i.planned_instruction_id
-     WHERE r.employer_id = $1 AND r.period = $2 AND i.status = 'ABANDONED' AND i.bank_instruction_id IS NOT NULL
+  const rowNos = rows.map(({ rowNo }) => rowNo);
+  const givenUp = await tx.query<GivenUp>(
+    `SELECT i.id, i.pay_run_id AS run, l.first_row AS first, l.last_row AS last
+     FROM instruction i JOIN ${byKey('planned_instruction', 'i.planned_instruction_id')} l ON true
+     WHERE i.employer_id = $1 AND i.status = 'ABANDONED' AND i.bank_instruction_id IS NOT NULL
+       AND i.pay_run_id = ANY (ARRAY(SELECT id FROM pay_run WHERE employer_id = $1 AND period = $2))
+       AND (i.pay_run_id <> $3 OR l.first_row <= $5 AND l.last_row >= $4)
        AND NOT EXISTS (SELECT FROM moved_instruction m WHERE m.employer_id = $1 AND m.instruction_id = i.id)
-       AND EXISTS (SELECT FROM payment o WHERE o.employer_id = $1 AND o.pay_run_id = r.id
-         AND o.row_no BETWEEN l.first_row AND l.last_row AND o.employee_id = ANY ($3))
      ORDER BY i.id`,
-    [tx.employerId, period, rows.map(({ employeeId }) => employeeId)],
+    [tx.employerId, period, payRunId, Math.min(...rowNos), Math.max(...rowNos)],
     'kept',
   );
+  const ofOthers = givenUp.some(({ run }) => run !== payRunId) ? await samePayOfOthers(tx, rows) : [];
   const found: Work[] = [];
-  for (const { id } of givenUp) {
-    const work = await instructionOfRun(tx, id);
+  for (const { id, run, first, last } of givenUp) {
+    const isSamePay =
+      run === payRunId || ofOthers.some((one) => one.run === run && first <= one.row && one.row <= last);
+    const work = isSamePay ? await instructionOfRun(tx, id) : undefined;
     if (work) found.push(work);
   }
   return found;
+}
+
+/** Where payments that ended were to pay the same: another run pays it only once they have. */
+function samePayOfOthers(
+  tx: EmployerTransaction,
+  rows: readonly PayableRow[],
+): Promise<{ run: string; row: number }[]> {
+  return tx.query(
+    `SELECT o.pay_run_id AS run, o.row_no AS row
+     FROM unnest($2::uuid[]) AS own(id) JOIN ${byKey('payment', 'own.id')} p ON true
+     JOIN LATERAL (SELECT pay_run_id, row_no FROM payment
+       WHERE employer_id = $1 AND period = p.period AND kind_of_pay = p.kind_of_pay AND employee_id = p.employee_id
+         AND NOT live LIMIT ${MOST_ENDED}) o ON true`,
+    [tx.employerId, rows.map(({ paymentId }) => paymentId)],
+  );
 }
