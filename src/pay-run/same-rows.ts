@@ -111,7 +111,8 @@ async function decidedBeside(tx: EmployerTransaction, run: RunOfKey): Promise<Re
 
 /**
  * Lets a whole run be held for the rows that other runs have already as it stands after an amendment of its date or its rows;
- * asked again of another run than its release was for, and not where the other one asks, or asked, about both.
+ * asked again of another run than its release was for, and not where the other one asks, or asked, about both. Rows that a
+ * run in doubt may have paid let no hold end, and begin none: leaving these out is what an amendment answers that with.
  */
 export async function followSameRows(
   tx: EmployerTransaction,
@@ -122,9 +123,12 @@ export async function followSameRows(
   const [employer, id] = [tx.employerId, run.id].map(escapeLiteral);
   const rows = `(SELECT * FROM payment
     WHERE employer_id = ${employer}::uuid AND pay_run_id = ${id}::uuid AND status IN ('READY', 'HELD'))`;
-  const inDoubt = await runsThatMayHavePaid(tx, run);
   const decided = await decidedBeside(tx, run);
-  const found = await joiningByHash(tx, () => sameRows(tx, run, { rows, joined: null }, inDoubt, decided));
+  const compare = (inDoubt: readonly string[]) =>
+    joiningByHash(tx, () => sameRows(tx, run, { rows, joined: null }, inDoubt, decided));
+  const found = await compare([]);
+  const inDoubt = found === undefined ? await runsThatMayHavePaid(tx, run) : [];
+  if (inDoubt.length > 0 && (await compare(inDoubt)) !== undefined) return;
   await markAmended(tx, run.id, SAME_ROWS, decision, found);
   if (found !== undefined) await holdRun(tx, run, SAME_ROWS, found);
 }

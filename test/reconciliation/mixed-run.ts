@@ -5,6 +5,7 @@ import { amend } from '../../src/pay-run/amendment';
 import { lockRun } from '../../src/pay-run/pay-run.store';
 import { Company, PayOffice } from '../pay-run/pay-office';
 import { Fate, FATES, RunAtBank } from '../pay-run/run-at-bank';
+import { germanIban } from '../support/pay-rows';
 
 /** How far a run gets. */
 export const STAGES = [
@@ -58,11 +59,19 @@ export function mixes(stages: readonly Mix['stage'][] = STAGES): fc.Arbitrary<Mi
   });
 }
 
+/** Accounts of a run's own: an amended one is held for rows that another one has. */
+let accounts = 0;
+
 /** Makes the run of a mix, for a company whose instructions hold two rows. */
 export async function mixedRun(office: PayOffice, company: Company, mix: Mix): Promise<PayRun> {
-  const toPay = mix.rows.map(({ cents, held }) => ({ amountMinor: BigInt(cents), held }));
+  const isAmended = mix.excluded || mix.stage === 'AMENDED';
+  const toPay = mix.rows.map(({ cents, held }) => ({
+    amountMinor: BigInt(cents),
+    held,
+    ...(isAmended && { iban: germanIban((accounts += 1)) }),
+  }));
   const run = await office.run(company, toPay);
-  if (mix.excluded || mix.stage === 'AMENDED') await excludeFirst(office, company, run);
+  if (isAmended) await excludeFirst(office, company, run);
   if (mix.stage === 'READY' || mix.stage === 'AMENDED') return run;
   const atBank = await RunAtBank.approved(office, company, run);
   if (mix.stage === 'CANCELLED') await cancel(office, company, run);
