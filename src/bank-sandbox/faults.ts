@@ -18,7 +18,7 @@ const MAX_COPIES = 500;
 /** As many as the largest page. */
 const MAX_MOVED = 100;
 
-const CORRUPTIBLE_FIELDS = ['amount', 'currency', 'iban', 'messageId', 'name', 'id'] as const;
+const CORRUPTIBLE_FIELDS = ['amount', 'currency', 'iban', 'messageId', 'name', 'id', 'status'] as const;
 export type CorruptibleField = (typeof CORRUPTIBLE_FIELDS)[number];
 
 /** A script for one operation (`*`: all, `webhook`: deliveries); calls count from when it was given. */
@@ -43,7 +43,7 @@ export const faultScript = z
       .min(0)
       .max(MAX_DELAY_MS / 1000)
       .optional(),
-    /** What a corrupted echo or a changed record of a list gets wrong; a record without it stays as it is. */
+    /** What a corrupted echo, or a record of a list that is changed or there twice, gets wrong; one without it stays as it is. */
     field: z.enum(CORRUPTIBLE_FIELDS).optional(),
     /** What a wrong list does to the middle record of the page. */
     what: z.enum(['missing', 'foreign', 'fee', 'changed', 'twice']).optional(),

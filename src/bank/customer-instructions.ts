@@ -3,7 +3,7 @@ import { segment } from './link';
 import { listAt } from './list';
 import type { Outcome } from './outcome';
 import { eachItem, type ListHabits, type ListSize } from './pager';
-import { idOfPayment } from './payment-transactions';
+import { idOfPayment, saysOfPayment } from './payment-transactions';
 import { paymentOfInstruction, samePayment, sameRecord } from './same-record';
 import {
   customerInstruction,
@@ -115,7 +115,14 @@ export class CustomerInstructions {
   ): AsyncIterable<PaymentTransaction> {
     const path = PATHS.instructionPaymentTransactions(segment(instructionId));
     const list = listAt(this.session, path, paymentTransactionList);
-    return eachItem({ ...list, idOf: idOfPayment, habits: this.habits, onEnd, isAll });
+    return eachItem({
+      ...list,
+      idOf: idOfPayment,
+      saysOf: saysOfPayment,
+      habits: this.habits,
+      onEnd,
+      isAll,
+    });
   }
 
   /** As `listPaymentTransactions`, those too that do not follow the interface. */

@@ -161,7 +161,9 @@ export class BankGateway {
     onEnd?: (size: ListSize) => void,
     onUnreadable?: (marks: PaymentMarks, why: ContractDrift) => void,
   ): AsyncGenerator<BankPayment, void, undefined> {
-    for await (const record of this.listed(filter, isWanted, onEnd, onUnreadable !== undefined)) {
+    for await (const record of this.listed(filter, isWanted, onEnd, {
+      isTolerant: onUnreadable !== undefined,
+    })) {
       const read = readRecord(record, this.client.amounts);
       if (!(read instanceof ContractDrift)) yield read;
       else if (onUnreadable) onUnreadable(record.marks, read);
@@ -169,13 +171,13 @@ export class BankGateway {
     }
   }
 
-  /** As {@link listPayments}, where no amount matters, and how old each is. */
+  /** As {@link listPayments}, each once, where no amount matters, and how old each is. */
   async *listStatuses(
     filter: BankPaymentFilter,
     isWanted: (marks: PaymentMarks) => boolean,
     onEnd?: (size: ListSize) => void,
   ): AsyncGenerator<DatedPaymentStatus, void, undefined> {
-    for await (const { payment } of this.listed(filter, isWanted, onEnd))
+    for await (const { payment } of this.listed(filter, isWanted, onEnd, { isOnceEnough: true }))
       if (payment) yield datedStatusOf(payment);
   }
 
@@ -183,7 +185,7 @@ export class BankGateway {
     filter: BankPaymentFilter,
     isWanted: (marks: PaymentMarks) => boolean,
     onEnd?: (size: ListSize) => void,
-    isTolerant = false,
+    reading?: { isTolerant?: boolean; isOnceEnough?: boolean },
   ): AsyncGenerator<ListedPayment, void, undefined> {
     const bounds = {
       status: filter.status,
@@ -193,7 +195,7 @@ export class BankGateway {
       maxAmount: this.bound(filter.maxAmountMinor, filter.currency),
     };
     const isWantedSo = (marks: PaymentMarks) => isWanted(withMinor(marks, this.client.amounts));
-    const records = this.client.paymentTransactions.listed(bounds, isWantedSo, onEnd, isTolerant);
+    const records = this.client.paymentTransactions.listed(bounds, isWantedSo, onEnd, reading);
     for await (const record of records) if (record.payment ?? record.faults) yield record;
   }
 

@@ -49,6 +49,8 @@ export interface PagerOptions<T> {
   path?: string;
   fetch: (query: PageQuery) => Promise<ListPage<T>>;
   idOf: (item: T) => string;
+  /** What else of an item is of account: one that is there again, and says otherwise in it, is handed on again. */
+  saysOf?: (item: T) => string | undefined;
   habits?: ListHabits;
   pageSize?: number;
   maxPages?: number;
@@ -77,7 +79,7 @@ const MAX_PAGES = 10_000;
 const MAX_ITEMS = 500_000;
 
 /**
- * Every item of a list once, whatever its paging habits: pages from 0 or 1, a smaller page than asked, `count` of
+ * Every item of a list once, or as often as it says otherwise, whatever the list's paging habits: pages from 0 or 1, a smaller page than asked, `count` of
  * the page or of the list, no usable `offset`, records that move between pages, or `page` ignored or refused altogether.
  * Item order is the bank's. Items removed while reading may hide others: absence proves nothing.
  * @throws ListUnreadable when it repeats itself or exceeds the caps; errors of `fetch` as they come.
@@ -96,7 +98,8 @@ export async function* eachItem<T>(options: PagerOptions<T>): AsyncGenerator<T, 
 class ListWalk<T> {
   ended = false;
   private readonly habits: ListHabits;
-  private readonly seen = new Set<string>();
+  /** What each item said when it was handed on last, by its id. */
+  private readonly seen = new Map<string, string>();
   private askedSize: number;
   private size: number;
   /** After a refusal that may have been one of the size. */
@@ -131,7 +134,7 @@ class ListWalk<T> {
     this.page = this.habits.pageBase ?? 0;
   }
 
-  /** Asks the next page and returns what was not seen before. */
+  /** Asks the next page and returns what was not seen before, or not so. */
   async next(): Promise<T[]> {
     if (this.whole) return this.endWhole(this.whole);
     if (this.pages >= (this.options.maxPages ?? MAX_PAGES)) throw new ListUnreadable('too-many-pages');
@@ -296,9 +299,9 @@ class ListWalk<T> {
   }
 
   private unseen(items: T[], ids: string[]): T[] {
-    const fresh = items.filter((_item, index) => {
-      const id = ids[index] ?? '';
-      return !this.seen.has(id) && this.seen.add(id);
+    const fresh = items.filter((item, index) => {
+      const [id = '', says = ''] = [ids[index], this.options.saysOf?.(item)];
+      return this.seen.get(id) !== says && this.seen.set(id, says);
     });
     if (this.seen.size > (this.options.maxItems ?? MAX_ITEMS)) throw new ListUnreadable('too-many-items');
     return fresh;

@@ -1,7 +1,7 @@
 import { segment } from './link';
 import { listAt } from './list';
 import { eachItem, type ListHabits, type ListSize } from './pager';
-import type { PaymentMarks } from './payment-marks';
+import { ibanOf, type PaymentMarks } from './payment-marks';
 import { samePayment } from './same-record';
 import { type ListedPayment, pageOfPayments, paymentTransaction, type PaymentTransaction } from './schema';
 import type { BankSession } from './session';
@@ -27,17 +27,24 @@ export class PaymentTransactions {
 
   /**
    * As {@link list}; records that are not wanted by their marks are not read, nor held to the interface; others are unless
-   * that `isTolerant`.
+   * that `isTolerant`. Each comes once where that is enough, or again where it says otherwise.
    */
   listed(
     filter: PaymentTransactionFilter,
     isWanted: (marks: PaymentMarks) => boolean,
     onEnd?: (size: ListSize) => void,
-    isTolerant = false,
+    { isTolerant = false, isOnceEnough = false }: { isTolerant?: boolean; isOnceEnough?: boolean } = {},
   ): AsyncIterable<ListedPayment> {
     const page = pageOfPayments(isWanted, isTolerant);
     const list = listAt(this.session, PATHS.paymentTransactions(), page, { ...filter });
-    return eachItem({ ...list, idOf: ({ id }) => id, habits: this.habits, onEnd, pagingIsShown: true });
+    return eachItem({
+      ...list,
+      idOf: ({ id }) => id,
+      ...(!isOnceEnough && { saysOf: ({ payment }) => payment && saysOfPayment(payment) }),
+      habits: this.habits,
+      onEnd,
+      pagingIsShown: true,
+    });
   }
 
   /** One payment transaction. Scope not shown (Paths exposed only as links). */
@@ -50,4 +57,13 @@ export class PaymentTransactions {
 /** What tells one payment transaction from another in a list. */
 export function idOfPayment(payment: PaymentTransaction): string {
   return payment.paymentTransactionInternalInformation.id;
+}
+
+/** What a record says of what became of a payment, and of what and whom it pays: a list may show both of two that differ. */
+export function saysOfPayment(payment: PaymentTransaction): string {
+  const { status, groupStatus, history } = payment.paymentTransactionInternalInformation;
+  const { value, currency } = payment.paymentTransactionAmountInformation?.instructedAmount ?? {};
+  const wasSettled = (history ?? []).some((entry) => entry.status.value === 'SETTLED');
+  const iban = ibanOf(payment.paymentTransactionParties?.creditor?.accountId);
+  return [status.value, groupStatus?.value, wasSettled, value, currency, iban].join(' ');
 }

@@ -13,7 +13,7 @@ export const REPLACEMENT_REFUSALS = {
   PAYMENT_NOT_IN_RUN: 'The run has no such payment.',
   PAYMENT_NOT_FINISHED: 'The payment may still be paid: it has not reached its end.',
   PAYMENT_STATUS_UNCLEAR:
-    'The bank shows a status of the payment that does not say whether it was paid, or shows it otherwise than it was sent.',
+    'The bank shows a status of the payment that does not say whether it was paid, or shows it, or another of its instruction, otherwise than it was sent.',
   PAYMENT_CONTRADICTED:
     'What the bank shows contradicts its end, or what two people declared: it is never replaced.',
   PAYMENT_SETTLED: 'The payment was paid.',

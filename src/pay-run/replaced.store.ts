@@ -17,17 +17,27 @@ export interface Candidate extends ReplaceablePayment {
 }
 
 /**
- * Open questions about a payment before whose answer it is not paid again, and about all that an instruction holds, or a
- * run: what an account lost tells of one instruction of several. What was never sent, and is in one that was released,
- * is no doubt about what was: nobody submitted it.
+ * Open questions about an instruction, or a run, before whose answer nothing that it holds is paid again: what an account
+ * lost tells of one instruction of several. What was never sent, and is in one that was released, is no doubt about what
+ * was: nobody submitted it.
  */
-const DOUBTS_OF_A_PAYMENT: readonly AttentionKind[] = ['ECHO_MISMATCH'];
-const DOUBTS_OF_AN_INSTRUCTION: readonly AttentionKind[] = [
+const DOUBTS: readonly AttentionKind[] = [
   'TOTAL_MISMATCH_AFTER_SUBMIT',
   'FOREIGN_RECORD',
   'INVARIANT_BREACH',
   'UNRECORDED_SUBMIT',
 ];
+
+/**
+ * The instructions of an employer ($1) of which a payment is shown otherwise than it was submitted: a bank that pays more by
+ * it may have paid others of them with it, whatever it shows of these. Until two people have answered that, and it has ended.
+ */
+const SHOWN_OTHERWISE = `SELECT instruction_id FROM attention
+    WHERE employer_id = $1 AND kind = 'ECHO_MISMATCH' AND resolved_at IS NULL AND payment_id IS NOT NULL
+  UNION ALL
+  SELECT o.instruction_id FROM bank_payment o
+    WHERE o.employer_id = $1 AND o.shown_otherwise IS NOT NULL
+      AND (SELECT status FROM ${byKey('payment', 'o.payment_id')} AS its) = 'SUBMITTED'`;
 
 /** Payments `o` of the same employee, period and kind of pay as another one, and it. */
 export const samePay = (other: string) => `SELECT FROM payment o WHERE o.employer_id = ${other}.employer_id
@@ -133,8 +143,8 @@ export function replaceCandidates(
   paymentIds: readonly string[] | undefined,
   limit: number,
 ): Promise<Candidate[]> {
-  const ofRun = `p.pay_run_id = $4 AND (p.id = ANY ($5) OR $5::uuid[] IS NULL AND (p.status <> 'SETTLED' OR p.returned_at IS NOT NULL))
-     ORDER BY p.row_no LIMIT $6`;
+  const ofRun = `p.pay_run_id = $3 AND (p.id = ANY ($4) OR $4::uuid[] IS NULL AND (p.status <> 'SETTLED' OR p.returned_at IS NOT NULL))
+     ORDER BY p.row_no LIMIT $5`;
   return candidates(tx, ofRun, [payRunId, paymentIds ?? null, limit]);
 }
 
@@ -143,7 +153,7 @@ export function replaceCandidatesOf(
   tx: EmployerTransaction,
   paymentIds: readonly string[],
 ): Promise<Candidate[]> {
-  return candidates(tx, 'p.id = ANY ($4)', [paymentIds]);
+  return candidates(tx, 'p.id = ANY ($3)', [paymentIds]);
 }
 
 async function candidates(
@@ -154,17 +164,18 @@ async function candidates(
   return queryByHash<Candidate>(
     tx,
     `WITH chosen AS MATERIALIZED (SELECT * FROM payment p WHERE p.employer_id = $1 AND ${which}),
-       asked AS MATERIALIZED (SELECT kind = ANY ($3) AS of_all, subject_id, coalesce(instruction_id, subject_id) AS instruction_id
-         FROM attention a WHERE employer_id = $1 AND resolved_at IS NULL AND (kind = ANY ($2) OR kind = ANY ($3))
+       otherwise AS MATERIALIZED (${SHOWN_OTHERWISE}),
+       asked AS MATERIALIZED (SELECT subject_id, coalesce(instruction_id, subject_id) AS instruction_id
+         FROM attention a WHERE employer_id = $1 AND resolved_at IS NULL AND kind = ANY ($2)
            AND NOT (kind = 'FOREIGN_RECORD' AND EXISTS (SELECT FROM instruction i
              WHERE i.employer_id = $1 AND i.id = a.instruction_id AND i.status = 'RELEASED')))
      SELECT p.id, p.employee_id AS "employeeId", p.release_sequence AS "releaseSequence", p.status,
        p.returned_at IS NOT NULL AS returned,
        coalesce(b.shown_status, ${STATUS_AS_FOLLOWED}) AS "bankStatus", ${DECIDED_STATUSES} AS "decidedStatuses",
        ${CONTRADICTED} AS contradicted,
-       p.id IN (SELECT subject_id FROM asked WHERE NOT of_all)
-         OR p.pay_run_id IN (SELECT subject_id FROM asked WHERE of_all)
-         OR coalesce(b.instruction_id IN (SELECT instruction_id FROM asked WHERE of_all), false)
+       p.pay_run_id IN (SELECT subject_id FROM asked)
+         OR coalesce(b.instruction_id IN (SELECT instruction_id FROM asked), false)
+         OR coalesce(b.instruction_id IN (SELECT instruction_id FROM otherwise), false)
          OR EXISTS (SELECT FROM forgotten_instruction f WHERE f.employer_id = p.employer_id
            AND f.pay_run_id = p.pay_run_id AND f.adopted_at IS NULL)
          OR EXISTS (SELECT FROM moved_instruction m JOIN bank_payment d ON d.employer_id = m.employer_id
@@ -182,7 +193,7 @@ async function candidates(
          SELECT id FROM instruction WHERE employer_id = $1 AND status NOT IN ('ABANDONED', 'CANCELLED')
            AND pay_run_id = ANY (ARRAY(SELECT pay_run_id FROM chosen))))
      ORDER BY p.row_no`,
-    [tx.employerId, DOUBTS_OF_A_PAYMENT, DOUBTS_OF_AN_INSTRUCTION, ...parameters],
+    [tx.employerId, DOUBTS, ...parameters],
   );
 }
 
@@ -207,6 +218,8 @@ export interface EndedInstruction {
   bankInstructionId: string;
   accountId: string;
   createdAt: Date;
+  /** Whether another of its payments is shown otherwise than it was submitted: that may pay these. */
+  isShownOtherwise: boolean;
   payments: EndedPayment[];
 }
 
@@ -249,6 +262,7 @@ async function endedInstructions(
     bank_instruction_id: string;
     account_id: string;
     created_at: Date;
+    shown_otherwise: boolean;
     payment_id: string;
     row_no: number;
     status: PaymentStatus;
@@ -268,9 +282,10 @@ async function endedInstructions(
      at_bank AS MATERIALIZED (
        SELECT i.*, run.account_id FROM instruction i JOIN ${byKey('pay_run', 'i.pay_run_id')} run ON true
        WHERE i.employer_id = $1 AND i.pay_run_id = ANY (ARRAY(SELECT pay_run_id FROM paid))
-         AND i.bank_instruction_id IS NOT NULL)
+         AND i.bank_instruction_id IS NOT NULL),
+     otherwise AS MATERIALIZED (${SHOWN_OTHERWISE})
      SELECT i.id AS instruction_id, i.status AS instruction_status, i.bank_instruction_id, i.account_id,
-       i.created_at, p.id AS payment_id, p.row_no, p.status, p.returned_at IS NOT NULL AS returned, ${DECIDED_STATUSES} AS decided_statuses,
+       i.created_at, i.id IN (SELECT instruction_id FROM otherwise) AS shown_otherwise, p.id AS payment_id, p.row_no, p.status, p.returned_at IS NOT NULL AS returned, ${DECIDED_STATUSES} AS decided_statuses,
        b.bank_status,
        b.bank_payment_id, b.bank_transaction_id,
        EXISTS (SELECT FROM unseen_decision w
@@ -290,6 +305,7 @@ async function endedInstructions(
       bankInstructionId: row.bank_instruction_id,
       accountId: row.account_id,
       createdAt: row.created_at,
+      isShownOtherwise: row.shown_otherwise,
       payments: [],
     };
     found.set(row.instruction_id, instruction);

@@ -114,6 +114,7 @@ export class SecondLook {
   /** Each payment must be shown with the end it had. */
   private async submitted(account: EmployerAccount, instruction: EndedInstruction): Promise<SecondReading> {
     const { instructionId, bankInstructionId, payments } = instruction;
+    if (instruction.isShownOtherwise) return { moved: movedOf(instruction, SHOWN_OTHERWISE), unseen: [] };
     const { found } = await this.reads.read(account, atBank(instruction));
     const byId = statusesBy(found, (one) => one.bankPaymentId);
     const byMessage = statusesBy(found, (one) => one.messageId ?? '');
@@ -146,15 +147,18 @@ export class SecondLook {
     const unseen = isUnclear || (isOpen && statuses.some(mayBeSubmitted));
     if (bankStatus === undefined)
       return { moved: [], unseen: unseen ? unseenOf(instruction, instruction.payments) : [] };
-    const { instructionId, bankInstructionId, payments } = instruction;
-    const moved = payments.map(({ paymentId }) => ({
-      paymentId,
-      instructionId,
-      bankInstructionId,
-      bankStatus,
-    }));
-    return { moved, unseen: [] };
+    return { moved: movedOf(instruction, bankStatus), unseen: [] };
   }
+}
+
+/** Instead of a status, in words: what became of the others of such an instruction is not certain. */
+const SHOWN_OTHERWISE = 'a payment otherwise than it was sent';
+
+function movedOf(
+  { instructionId, bankInstructionId, payments }: EndedInstruction,
+  bankStatus: string,
+): MovedPayment[] {
+  return payments.map(({ paymentId }) => ({ paymentId, instructionId, bankInstructionId, bankStatus }));
 }
 
 function atBank({

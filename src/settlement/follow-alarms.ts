@@ -148,8 +148,8 @@ export function tellOfDifference(
     happened: `After the submit, row ${payment.rowNo} is shown with another ${fields.join(', ')} (reading ${readings.join(', ')}).`,
     bankWords: wordsOf(shown),
     certain:
-      'It was submitted once and is never sent again. What the bank pays, and to whom, is not certain. What of the run was not submitted is not sent until two people resume it.',
-    askBank: `Which amount, and to which IBAN, does the bank pay for payment ${payment.bankIds[0] ?? payment.messageId} of customer instruction {ref}? If it is not what we sent, please stop it.`,
+      'It was submitted once and is never sent again. What the bank pays, and to whom, is not certain: it may pay others of the instruction with it. What of the run was not submitted is not sent until two people resume it, and nobody of the instruction is paid again until then, and until this payment has ended.',
+    askBank: `Which amount, and to which IBAN, does the bank pay for payment ${payment.bankIds[0] ?? payment.messageId} of customer instruction {ref}? If it is not what we sent, please stop it. Which other payments of the instruction does it hold, if any?`,
     payments: 1,
     amountMinor: payment.amountMinor,
   } as const;

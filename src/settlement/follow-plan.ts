@@ -3,6 +3,7 @@ import {
   BankOutcome,
   climb,
   isBeforeSubmit,
+  isEnd,
   isEndedUnpaid,
   isUnclear,
   isUnfinished,
@@ -126,6 +127,33 @@ export function progressOf(payment: FollowedPayment, seen: SeenStatus): Progress
   if (first === undefined || first.alarm !== undefined) return first;
   const then = progressOfStatus(advanced([payment], [first])[0] ?? payment, seen);
   return then === undefined ? first : { ...then, payment, move: first.move };
+}
+
+/**
+ * As `progressOf`, of all that one read shows of a payment: a list may show it again, as it was before or after it moved, or
+ * with another end. A step says nothing beside an end. Of two ends that it was paid comes first, so that one which says that
+ * it was not contradicts it; of its group, that it is not processable, before whatever goes on all the same.
+ */
+export function progressOfAll(payment: FollowedPayment, seen: readonly SeenStatus[]): Progress | undefined {
+  const isEnded = seen.some(({ status }) => isEnd(status) && status !== NOT_PROCESSABLE);
+  const told = seen.filter(({ status }) => !isEnded || !isUnfinished(status));
+  return told
+    .toSorted((a, b) => orderOf(a) - orderOf(b))
+    .reduce<Progress | undefined>((all, one) => {
+      const step = progressOf((all && advanced([payment], [all])[0]) ?? payment, one);
+      if (all === undefined || step === undefined) return step ?? all;
+      const { alarm, shown } = all.alarm === 'CONTRADICTION' ? all : step;
+      const returned = step.returned || all.returned;
+      return { ...step, payment, move: all.move ?? step.move, returned, shown, alarm };
+    }, undefined);
+}
+
+/** Where a status comes among those that one read shows of a payment. */
+function orderOf({ status }: SeenStatus): number {
+  if (status === NOT_PROCESSABLE) return 0;
+  if (!isEnd(status)) return 1;
+  if (isSettledStatus(status)) return 2;
+  return isEndedUnpaid(status) ? 3 : 4;
 }
 
 /**

@@ -16,6 +16,7 @@ import type { EmployerTransaction } from '../database/database';
 import { Claim, fence, Leases, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
 import { isEnd } from '../domain/bank-status';
+import { grouped } from '../domain/grouped';
 import { endOf } from '../domain/pay-run';
 import { isPaymentFinal } from '../domain/payment';
 import { latestDate } from '../domain/shown-date';
@@ -40,6 +41,7 @@ import {
   newSettledOn,
   Progress,
   progressOf,
+  progressOfAll,
   SeenStatus,
   shownOf,
 } from './follow-plan';
@@ -360,30 +362,33 @@ export class Follower {
     const added = new Map<number, AddedAfterEnd>();
     const behind = new Set<number>();
     const otherwise = new Map<number, string | null>();
-    const shownIds = new Set<string>();
-    const foreign: BankPayment[] = [];
-    for (const one of seen) {
-      const payment = byId.get(one.bankPaymentId);
-      if (!payment) {
-        foreign.push(one);
-        continue;
-      }
-      shownIds.add(one.bankPaymentId);
-      const fields = contradictions(payment, one);
-      const now = nowOtherwise(payment, one, fields);
+    const shownById = grouped(seen, ({ bankPaymentId }) => bankPaymentId);
+    const foreign = seen.filter(({ bankPaymentId }) => !byId.has(bankPaymentId));
+    for (const [id, payment] of byId) {
+      const records = (shownById.get(id) ?? []).map((one) => ({
+        one,
+        fields: contradictions(payment, one),
+        shown: { maxAgeMs, ...one, status: shownOf(payment, one, isDone) },
+      }));
+      if (records.length === 0) continue;
+      const now = nowOtherwise(payment, records);
       if (now !== payment.shownOtherwise) otherwise.set(payment.rowNo, now);
-      const shown = { maxAgeMs, ...one, status: shownOf(payment, one, isDone) };
-      const step = progressOf(payment, shown);
-      if (fields.length > 0) {
-        await tellOfDifference(tx, this.personal, instruction, payment, { shown: one, fields });
-        if (step && contradictsEnd(step, shown)) progress.set(payment.rowNo, step);
-        continue;
-      }
+      const asSent = records.flatMap(({ fields, shown }) => (fields.length > 0 ? [] : shown));
+      const step = progressOfAll(payment, asSent);
       if (step) progress.set(payment.rowNo, step);
-      if (payment.behindForMs === null && isBehindEnd(payment, shown.status)) behind.add(payment.rowNo);
-      const [chargesMinor, settledOn] = [newCharges(payment, shown), newSettledOn(payment, shown)];
-      if (chargesMinor !== undefined || settledOn !== undefined)
-        added.set(payment.rowNo, { paymentId: payment.paymentId, chargesMinor, settledOn });
+      for (const { one, fields, shown } of records) {
+        if (fields.length === 0) continue;
+        await tellOfDifference(tx, this.personal, instruction, payment, { shown: one, fields });
+        const other = progressOf(payment, shown);
+        if (other && contradictsEnd(other, shown)) progress.set(payment.rowNo, other);
+      }
+      const isBehind = asSent.length > 0 && asSent.every(({ status }) => isBehindEnd(payment, status));
+      if (payment.behindForMs === null && isBehind) behind.add(payment.rowNo);
+      for (const shown of asSent) {
+        const [chargesMinor, settledOn] = [newCharges(payment, shown), newSettledOn(payment, shown)];
+        if (chargesMinor !== undefined || settledOn !== undefined)
+          added.set(payment.rowNo, { paymentId: payment.paymentId, chargesMinor, settledOn });
+      }
     }
     const entries = foreign.filter(isOwnEntry);
     if (entries.length > 0) await tellOfEntries(tx, instruction, entries);
@@ -393,7 +398,7 @@ export class Follower {
       added: [...added.values()],
       behind: [...behind],
       strangers: foreign.filter((one) => !isOwnEntry(one)),
-      unshown: [...byId.keys()].filter((id) => !shownIds.has(id)),
+      unshown: [...byId.keys()].filter((id) => !shownById.has(id)),
     };
   }
 
@@ -448,12 +453,16 @@ function stillReadOf({ instruction, known }: Followed): (bankPaymentId: string) 
 /** Which fields stay shown otherwise: what a read leaves out it does not show as it was sent. */
 function nowOtherwise(
   { shownOtherwise }: FollowedPayment,
-  seen: BankPayment,
-  fields: readonly string[],
+  records: readonly { one: BankPayment; fields: readonly string[] }[],
 ): string | null {
+  const fields = records.flatMap((record) => record.fields);
   if (shownOtherwise === null && fields.length === 0) return null;
-  const shown = new Map<string, string | undefined>(Object.entries(shownFields(seen)));
+  const shown = new Set(
+    records.flatMap(({ one }) =>
+      Object.entries(shownFields(one)).flatMap(([field, value]) => (value === undefined ? [] : field)),
+    ),
+  );
   const before = shownOtherwise?.split(',') ?? [];
-  const still = [...before.filter((field) => shown.get(field) === undefined), ...fields];
+  const still = [...before.filter((field) => !shown.has(field)), ...fields];
   return still.length === 0 ? null : [...new Set(still)].sort().join(',');
 }

@@ -18,6 +18,7 @@ import {
   unclearStatusOf,
 } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
+import { grouped } from '../domain/grouped';
 import { subjectAfterEnd } from '../pay-run/named-subject';
 import { PAYMENT_UNPAID, PaymentStatus } from '../domain/payment';
 import { readToDecide } from '../employer/bank-problem';
@@ -96,21 +97,21 @@ export class StatusMeaning {
     });
     if (!work || !rows || waiting.length === 0) throw nothingToDecide();
     const { ofInstruction, payments } = await this.shownOf(work, waiting);
-    const shown = new Map(
-      payments.flatMap((payment) => [
-        [payment.messageId ?? '', payment],
-        [payment.bankPaymentId, payment],
-      ]),
-    );
-    const paymentOf = ({ bankPaymentId, rowNo }: Waiting) =>
-      shown.get(bankPaymentId ?? '') ?? shown.get(messageIdOf(work.instruction.id, rowNo));
+    const [byId, byMessage] = [
+      grouped(payments, ({ bankPaymentId }) => bankPaymentId),
+      grouped(payments, ({ messageId = '' }) => messageId),
+    ];
+    // A list may show one twice, and otherwise.
+    const shownOf = ({ bankPaymentId, rowNo }: Waiting) =>
+      byId.get(bankPaymentId ?? '') ?? byMessage.get(messageIdOf(work.instruction.id, rowNo)) ?? [];
     const byRow = new Map(rows.map((row) => [row.rowNo, row]));
     const all = waiting.flatMap((asked) => {
-      const payment = paymentOf(asked);
       const row = byRow.get(asked.rowNo);
-      if (payment === undefined || row === undefined) return [];
-      const { status, wasSettled } = payment;
-      return [{ asked, status, wasSettled, differs: contradictions(row, payment).length > 0 }];
+      if (row === undefined) return [];
+      return shownOf(asked).map((payment) => {
+        const { status, wasSettled } = payment;
+        return { asked, status, wasSettled, differs: contradictions(row, payment).length > 0 };
+      });
     });
     // What is shown otherwise than it was sent is recorded by nobody, so that people must say what became of it.
     const seen = all.filter(({ differs }) => !differs);
@@ -124,7 +125,7 @@ export class StatusMeaning {
     const keeping = keepingStatusOf(
       ofInstruction,
       // Those that the decision is not about may not be read again: they are where they were seen last.
-      open.map((one) => paymentOf(one)?.status ?? one.own),
+      open.map((one) => shownOf(one)[0]?.status ?? one.own),
     );
     const isAhead = ({ asked, status, wasSettled }: (typeof seen)[number]) => {
       if (wasSettled) return true;

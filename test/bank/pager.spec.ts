@@ -783,3 +783,32 @@ describe('a list whose pages are larger than any answer may be', () => {
     await expect(read(() => Promise.reject(tooLarge))).rejects.toThrow(ListUnreadable);
   });
 });
+
+describe('an item that is there more than once', () => {
+  const items = [
+    { id: 'a', says: 'failed' },
+    { id: 'b', says: 'settled' },
+    { id: 'a', says: 'failed' },
+    { id: 'a', says: 'settled' },
+  ];
+  const read = async (saysOf?: (item: (typeof items)[number]) => string) => {
+    const read: string[] = [];
+    let rows = 0;
+    const fetch = (query: PageQuery) => {
+      const offset = 'page' in query ? 2 * query.page : 0;
+      return Promise.resolve({ items: items.slice(offset, offset + 2), limit: 2, offset });
+    };
+    const onEnd = (size: ListSize) => (rows = size.rows);
+    for await (const { id, says } of eachItem({ fetch, idOf: ({ id: its }) => its, saysOf, onEnd }))
+      read.push(`${id} ${says}`);
+    return { read, rows };
+  };
+
+  it('is handed on again where it says otherwise, and counts once', async () => {
+    expect(await read(({ says }) => says)).toEqual({
+      read: ['a failed', 'b settled', 'a settled'],
+      rows: 2,
+    });
+    expect(await read()).toEqual({ read: ['a failed', 'b settled'], rows: 2 });
+  });
+});

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { BANK_STATUSES, NOT_PROCESSABLE } from '../../src/domain/bank-status';
+import { BANK_LADDER, BANK_STATUSES, NOT_PROCESSABLE, TERMINAL_RANK } from '../../src/domain/bank-status';
 import {
   advanced,
   type FollowedPayment,
@@ -7,6 +7,7 @@ import {
   newCharges,
   newSettledOn,
   progressOf,
+  progressOfAll,
   shownOf,
 } from '../../src/settlement/follow-plan';
 import { followed } from './followed-payment';
@@ -344,6 +345,53 @@ describe('a newly read status', () => {
     expect(
       progressOf(followed({ bankStatus: 'SUBMITTED', rank: 9 }), { status: 'SUBMITTED' }),
     ).toBeUndefined();
+  });
+});
+
+describe('what one read shows more than once of a payment', () => {
+  const shown = (...statuses: string[]) => statuses.map((status) => ({ status }));
+  const outcome = (payment: FollowedPayment, ...statuses: string[]) => {
+    const progress = progressOfAll(payment, shown(...statuses));
+    return progress && [progress.move?.to, progress.bankStatus, progress.alarm];
+  };
+  const failed = followed({ status: 'FAILED', bankStatus: 'FAILED', rank: TERMINAL_RANK });
+
+  it('is the later of two steps, or the end, in whatever order they are shown', () => {
+    expect(outcome(followed(), 'EXCHANGED', 'SUBMITTED')).toEqual([undefined, 'EXCHANGED', undefined]);
+    expect(outcome(followed(), 'SUBMITTED', 'EXCHANGED')).toEqual([undefined, 'EXCHANGED', undefined]);
+    for (const statuses of [
+      ['EXCHANGED', 'SETTLED'],
+      ['SETTLED', 'EXCHANGED'],
+    ])
+      expect(outcome(followed(), ...statuses)).toEqual(['SETTLED', 'SETTLED', undefined]);
+    expect(outcome({ ...failed, behindForMs: 1e9 }, 'EXCHANGED', 'FAILED')).toBeUndefined();
+  });
+
+  it('is settled, and came back, where both are shown', () => {
+    const progress = progressOfAll(followed(), shown('RETURNED', 'SETTLED'));
+    expect(progress).toMatchObject({ move: { to: 'SETTLED' }, returned: true, bankStatus: 'RETURNED' });
+    expect(progress?.alarm).toBeUndefined();
+  });
+
+  it('contradicts itself where of two ends one says that it was paid, which is kept', () => {
+    for (const statuses of [
+      ['FAILED', 'SETTLED'],
+      ['SETTLED', 'FAILED'],
+      ['CANCELLED', 'FAILED', 'SETTLED'],
+    ])
+      expect(outcome(followed(), ...statuses)).toEqual(['SETTLED', 'SETTLED', 'CONTRADICTION']);
+    expect(outcome(failed, 'FAILED', 'SETTLED')).toEqual([undefined, 'FAILED', 'CONTRADICTION']);
+    expect(outcome(followed(), 'FAILED', 'CANCELLED')?.[2]).toBeUndefined();
+  });
+
+  it('contradicts itself where it is not processable and goes on', () => {
+    const left = followed({ bankStatus: 'SUB_IS_VALID', rank: BANK_LADDER.SUB_IS_VALID });
+    for (const statuses of [
+      [NOT_PROCESSABLE, 'EXCHANGED'],
+      ['EXCHANGED', NOT_PROCESSABLE],
+    ])
+      expect(outcome(left, ...statuses)).toEqual(['FAILED', NOT_PROCESSABLE, 'CONTRADICTION']);
+    expect(outcome(left, 'SUB_IS_VALID', NOT_PROCESSABLE)?.[2]).toBeUndefined();
   });
 });
 

@@ -13,22 +13,23 @@ const PLACES: Readonly<Record<CorruptibleField, { keys: readonly string[]; inner
   name: { keys: ['creditor', 'debtor', 'name'], inner: ['name'] },
   messageId: { keys: ['messageId'], inner: [] },
   id: { keys: ['id'], inner: ['value'] },
+  status: { keys: ['status'], inner: ['value'] },
 };
 
 /** Examples of the IBAN registry: well-formed, so that only comparing finds them. */
 const OTHER_IBAN = 'BE68539007547034';
 const ANOTHER_IBAN = 'NL91ABNA0417164300';
 
-/** A copy of parsed JSON in which one field, wherever it occurs, says something else. */
+/** A copy of parsed JSON in which one field, wherever it occurs but in a history, says something else. */
 export function corrupted(value: unknown, field: CorruptibleField): unknown {
   if (Array.isArray(value)) return value.map((item) => corrupted(item, field));
   if (!isObject(value)) return value;
   const { keys, inner } = PLACES[field];
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [
-      key,
-      keys.includes(key) ? otherwise(item, field, inner) : corrupted(item, field),
-    ]),
+    Object.entries(value).map(([key, item]) => {
+      if (key === 'history') return [key, item];
+      return [key, keys.includes(key) ? otherwise(item, field, inner) : corrupted(item, field)];
+    }),
   );
 }
 
@@ -44,6 +45,7 @@ function otherLeaf(value: unknown, field: CorruptibleField): unknown {
   if (value instanceof RawNumber) return new RawNumber(`1${value.text}`);
   if (typeof value !== 'string') return value;
   if (field === 'iban') return electronicIban(value) === OTHER_IBAN ? ANOTHER_IBAN : OTHER_IBAN;
+  if (field === 'status') return value === 'SETTLED' ? 'FAILED' : 'SETTLED';
   // Another zero behind a decimal point would change nothing.
   return field === 'amount' ? `1${value}` : `${value}0`;
 }

@@ -12,7 +12,7 @@ const FOREIGN_ACCOUNT = 9_999_999_999;
  * still tells the truth, and a page may be one longer than its `limit`. Every other answer, and a page without
  * records, comes back unchanged.
  */
-export function wrongList(answer: Answer, { what = 'missing', field = 'amount' }: FaultScript): Answer {
+export function wrongList(answer: Answer, { what = 'missing', field }: FaultScript): Answer {
   const { body } = answer;
   if (!isObject(body) || !Array.isArray(body.items) || body.items.length === 0) return answer;
   const records: unknown[] = body.items;
@@ -20,10 +20,10 @@ export function wrongList(answer: Answer, { what = 'missing', field = 'amount' }
   const record = records[middle];
   const instead = {
     missing: () => [],
-    twice: () => [record, record],
+    twice: () => [record, field ? corrupted(record, field) : record],
     foreign: () => [record, foreign(record)],
     fee: () => [record, fee(record)],
-    changed: () => [corrupted(record, field)],
+    changed: () => [corrupted(record, field ?? 'amount')],
   }[what]();
   return { ...answer, body: { ...body, items: records.toSpliced(middle, 1, ...instead) } };
 }
