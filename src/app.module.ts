@@ -1,4 +1,5 @@
 import { DynamicModule, Module } from '@nestjs/common';
+import { AttentionModule } from './attention/attention.module';
 import { AuditModule } from './audit/audit.module';
 import { BankModule } from './bank/bank.module';
 import { TooMuchWaits } from './config/batches';
@@ -17,6 +18,7 @@ import { PayFileModule } from './pay-file/pay-file.module';
 import { PayRunModule } from './pay-run/pay-run.module';
 import { SuccessorModule } from './pay-run/successor.module';
 import { ReconciliationModule } from './reconciliation/reconciliation.module';
+import { RestoreModule } from './restore/restore.module';
 import { ScheduleModule } from './schedule/schedule.module';
 import { SettlementModule } from './settlement/settlement.module';
 import { SubmissionModule } from './submission/submission.module';
@@ -39,6 +41,8 @@ export class AppModule {
         SuccessorModule,
         PayFileModule,
         SubmissionModule,
+        RestoreModule,
+        AttentionModule,
         SettlementModule,
         ReconciliationModule,
         ScheduleModule,

@@ -9,7 +9,15 @@ const LOWEST = ['domain', 'config'];
 const MIDDLE = [...LOWEST, 'database', 'http', 'bank'];
 const PEOPLE = [...MIDDLE, 'identity', 'audit'];
 const RECORD = [...PEOPLE, 'employer', 'pay-run'];
-const PIPELINE = [...RECORD, 'pay-file', 'submission', 'settlement', 'reconciliation'];
+const PIPELINE = [
+  ...RECORD,
+  'pay-file',
+  'submission',
+  'restore',
+  'attention',
+  'settlement',
+  'reconciliation',
+];
 const MAY_IMPORT: Record<string, readonly string[]> = {
   domain: [],
   config: ['domain'],
@@ -22,6 +30,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'pay-run': [...PEOPLE, 'employer'],
   'pay-file': RECORD.filter((room) => room !== 'bank'),
   submission: RECORD,
+  restore: [...RECORD, 'submission'],
+  attention: [...RECORD, 'submission', 'restore'],
   settlement: RECORD,
   reconciliation: RECORD,
   schedule: PIPELINE,

@@ -11,10 +11,11 @@ import { HookService } from '../employer/hook.service';
 import { IdentityModule } from '../identity/identity.module';
 import { ReconciliationModule } from '../reconciliation/reconciliation.module';
 import { StandingReconciler } from '../reconciliation/standing-reconciler';
+import { RestoreModule } from '../restore/restore.module';
+import { Restores } from '../restore/restores';
 import { AccountWatch } from '../settlement/account-watch';
 import { FollowService } from '../settlement/follow.service';
 import { SettlementModule } from '../settlement/settlement.module';
-import { Restores } from '../submission/restores';
 import { SubmissionModule } from '../submission/submission.module';
 import { SubmissionService } from '../submission/submission.service';
 import { forEveryEmployer } from './every-employer';
@@ -39,6 +40,7 @@ const DUE_LOOK_MS = 60_000;
     IdentityModule,
     EmployerModule,
     SubmissionModule,
+    RestoreModule,
     SettlementModule,
     ReconciliationModule,
   ],

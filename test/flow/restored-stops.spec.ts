@@ -1,6 +1,6 @@
 import { readId } from '../../src/http/prefixed-id';
 import { InstructionReader } from '../../src/submission/read-back';
-import { RestoreCheck } from '../../src/submission/restore-check';
+import { RestoreCheck } from '../../src/restore/restore-check';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll } from '../support/payroll';

@@ -1,6 +1,6 @@
 import axios from 'axios';
 import { BankGateway } from '../../src/bank/gateway';
-import { RestoreCheck } from '../../src/submission/restore-check';
+import { RestoreCheck } from '../../src/restore/restore-check';
 import { TombstoneWatch } from '../../src/settlement/tombstone-watch';
 import { eventually } from '../support/eventually';
 import { payFile, payRows } from '../support/pay-rows';

@@ -4,7 +4,7 @@ import { BankGateway } from '../../src/bank/gateway';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import type { Variants } from '../../src/bank-sandbox/variants';
 import { nextBankingDay } from '../../src/domain/business-day';
-import { RestoreAdoption } from '../../src/submission/restore-adoption';
+import { RestoreAdoption } from '../../src/restore/restore-adoption';
 import { eventually } from '../support/eventually';
 import { payFile, payRows } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';

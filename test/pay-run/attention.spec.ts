@@ -10,13 +10,13 @@ import {
   raiseUndecided,
 } from '../../src/pay-run/attention.store';
 import { stopUnlessDecided } from '../../src/pay-run/stop';
-import { AttentionDesk } from '../../src/submission/attention-desk';
+import { AttentionDesk } from '../../src/attention/attention-desk';
 import { Burial } from '../../src/submission/burial';
-import { ExecutedWord } from '../../src/submission/executed-word';
-import { StatusMeaning } from '../../src/submission/status-meaning';
-import { UnseenWord } from '../../src/submission/unseen-word';
-import { TryAgain } from '../../src/submission/try-again';
-import { UnrecordedSubmits } from '../../src/submission/unrecorded-submits';
+import { ExecutedWord } from '../../src/attention/executed-word';
+import { StatusMeaning } from '../../src/attention/status-meaning';
+import { UnseenWord } from '../../src/attention/unseen-word';
+import { TryAgain } from '../../src/attention/try-again';
+import { UnrecordedSubmits } from '../../src/restore/unrecorded-submits';
 import { APPROVER, idsOf, PREPARER } from '../database/two-employers';
 import { select, TestDatabase } from '../support/database';
 import { NothingAsked, nothingAsked } from './nothing-asked';

@@ -3,7 +3,7 @@ import type { Database } from '../../src/database/database';
 import type { PersonalData } from '../../src/database/personal-data';
 import type { Attention, AttentionActionRow } from '../../src/pay-run/attention.entity';
 import { EndedInstruction } from '../../src/submission/ended-instruction';
-import { StatusMeaning } from '../../src/submission/status-meaning';
+import { StatusMeaning } from '../../src/attention/status-meaning';
 import type { Work } from '../../src/submission/work';
 import { readsOf } from '../support/reads-of';
 

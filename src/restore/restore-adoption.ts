@@ -39,11 +39,11 @@ import { tellWhereReleasedSince } from '../pay-run/moved-instruction';
 import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.store';
 import { RESTORED_UNCLEAR, totalsDiffer } from '../pay-run/stop';
 import { ForgottenRecord } from './forgotten-record';
-import { judgeTotals } from './decision';
-import { readReference } from './prepared-calls';
+import { judgeTotals } from '../submission/decision';
+import { readReference } from '../submission/prepared-calls';
 import { isNameless } from './restore-sweep';
-import { takenIds, wordsOfTaken } from './taken-ids';
-import { expectedRows, hashOfRows, PayableRow, payableRows, Work } from './work';
+import { takenIds, wordsOfTaken } from '../submission/taken-ids';
+import { expectedRows, hashOfRows, PayableRow, payableRows, Work } from '../submission/work';
 
 /** An instruction the bank shows as submitted, or so that it may be, and the database does not. */
 export interface Forgotten {

@@ -27,13 +27,13 @@ import { clearAttempt } from '../pay-run/attention.store';
 import { endUnsubmitted, instructionOfRun, lockInstruction, planTheRest } from '../pay-run/instruction.store';
 import { namesOf } from '../pay-run/message-id';
 import { findRun, lockRun } from '../pay-run/pay-run.store';
-import { stateIn } from './burial';
-import { refusesWhatIsGone, whyOf } from './call-record';
-import { InstructionReader } from './read-back';
+import { stateIn } from '../submission/burial';
+import { refusesWhatIsGone, whyOf } from '../submission/call-record';
+import { InstructionReader } from '../submission/read-back';
 import { givenUpUnnoticed } from './restore-given-up';
 import type { Sweep } from './restore-sweep';
 import type { Finding } from './restore-words';
-import type { Work } from './work';
+import type { Work } from '../submission/work';
 
 const REASON = 'the database was restored, which may have forgotten a submit of it: the bank deleted it';
 

@@ -1,4 +1,4 @@
-import { type Finding, happenedAfter } from '../../src/submission/restore-words';
+import { type Finding, happenedAfter } from '../../src/restore/restore-words';
 import { WHOLE_SWEEP } from './whole-sweep';
 
 const held = { hidden: [], older: [], inPart: [], lapsed: [], withdrawn: 0 };

@@ -21,7 +21,7 @@ import { tellOfPaidAlready } from '../pay-run/paid-already';
 import { awaitTurnOfOpenRuns, RESTORED_UNCLEAR } from '../pay-run/stop';
 import { IS_RECENT, lockInstruction } from '../pay-run/instruction.store';
 import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
-import { InstructionReader } from './read-back';
+import { InstructionReader } from '../submission/read-back';
 import { Forgotten, RestoreAdoption } from './restore-adoption';
 import { heldWork, listedStatus, lockAwaited } from './restore-fence';
 import { Finding, happenedAfter, type HeldByRestore, isKept, isWhole } from './restore-words';
@@ -31,8 +31,8 @@ import { RestoreWatch } from './restore-watch';
 import { auditWithdrawn, lapseRestored, withdrawRestored } from './restored-approvals';
 import { takenBackBefore } from './taken-back';
 import { ASKED_OF, tellUnrecorded } from './unrecorded-submits';
-import { RowsChanged } from './tampering';
-import { Work } from './work';
+import { RowsChanged } from '../submission/tampering';
+import { Work } from '../submission/work';
 
 /** What a restore was told as. */
 export interface Restore {

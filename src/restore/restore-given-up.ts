@@ -2,7 +2,7 @@ import { EmployerTransaction } from '../database/database';
 import { words } from '../database/words';
 import { PAY_RUN_FINALS } from '../domain/pay-run';
 import { instructionOfRun, IS_RECENT } from '../pay-run/instruction.store';
-import type { Work } from './work';
+import type { Work } from '../submission/work';
 
 /**
  * The instructions at the bank that were given up before a restore was noticed, where nobody knows when that was: who gave

@@ -15,12 +15,12 @@ import type { EmployerAccount } from '../../src/employer/employer.entity';
 import type { Standing } from '../../src/employer/standing';
 import { Metrics } from '../../src/http/metrics';
 import type { InstructionReader } from '../../src/submission/read-back';
-import { RestoreCheck } from '../../src/submission/restore-check';
-import { heldWork, RestoreFence, seenAgain } from '../../src/submission/restore-fence';
-import { RestoreOwners } from '../../src/submission/restore-owners';
-import { RestoreSweep, type Sweep } from '../../src/submission/restore-sweep';
-import type { Finding } from '../../src/submission/restore-words';
-import { Restores } from '../../src/submission/restores';
+import { RestoreCheck } from '../../src/restore/restore-check';
+import { heldWork, RestoreFence, seenAgain } from '../../src/restore/restore-fence';
+import { RestoreOwners } from '../../src/restore/restore-owners';
+import { RestoreSweep, type Sweep } from '../../src/restore/restore-sweep';
+import type { Finding } from '../../src/restore/restore-words';
+import { Restores } from '../../src/restore/restores';
 import type { Work } from '../../src/submission/work';
 import { WHOLE_SWEEP } from './whole-sweep';
 

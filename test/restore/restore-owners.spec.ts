@@ -1,6 +1,6 @@
 import { PersonalData } from '../../src/database/personal-data';
-import { RestoreOwners } from '../../src/submission/restore-owners';
-import { Unknown } from '../../src/submission/restore-sweep';
+import { RestoreOwners } from '../../src/restore/restore-owners';
+import { Unknown } from '../../src/restore/restore-sweep';
 import { idsOf, RESTORE } from '../database/two-employers';
 import { nothingAsked } from '../pay-run/nothing-asked';
 import { select } from '../support/database';

@@ -30,8 +30,8 @@ import { instructionOfRun, lockInstruction, STATUS_AS_FOLLOWED } from '../pay-ru
 import { contradictions } from '../pay-run/match';
 import { messageIdOf, namesOf } from '../pay-run/message-id';
 import { movePayments } from '../pay-run/payment.store';
-import { expectedRows, payableRows, Work } from './work';
-import { paymentsOfWord, WrittenWord } from './written-word';
+import { expectedRows, payableRows, Work } from '../submission/work';
+import { paymentsOfWord, WrittenWord } from '../submission/written-word';
 
 /** A submitted payment that waits for what a status means. */
 interface Waiting {

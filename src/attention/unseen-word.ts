@@ -16,7 +16,7 @@ import {
 import { namedIn, SecondLook, UnseenPayment } from '../pay-run/second-look';
 import { tellOfMoved } from '../pay-run/stop-successors';
 import { MAX_REPLACED } from '../pay-run/successor';
-import { paymentsOfWord, WrittenWord } from './written-word';
+import { paymentsOfWord, WrittenWord } from '../submission/written-word';
 
 /**
  * What is paid again and the bank does not show any more: two people have its word in writing that none of it was paid,

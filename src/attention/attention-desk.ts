@@ -16,17 +16,17 @@ import { lockInstruction } from '../pay-run/instruction.store';
 import { lockRun, raiseRevision } from '../pay-run/pay-run.store';
 import { readContradicted } from '../pay-run/paid-already';
 import { resumeAfter } from '../pay-run/stop';
-import { Burial } from './burial';
+import { Burial } from '../submission/burial';
 import { ExecutedWord } from './executed-word';
 import { lockOpen, openAction, requireAction } from './open-attention';
-import { lapseHidden } from './restored-approvals';
-import { assertReconciled } from './restores';
+import { lapseHidden } from '../restore/restored-approvals';
+import { assertReconciled } from '../restore/restores';
 import { StatusMeaning } from './status-meaning';
-import { recordExecuted } from './submit-record';
+import { recordExecuted } from '../submission/submit-record';
 import { TryAgain } from './try-again';
-import { Unrecorded, UnrecordedSubmits } from './unrecorded-submits';
+import { Unrecorded, UnrecordedSubmits } from '../restore/unrecorded-submits';
 import { UnseenWord } from './unseen-word';
-import { requireWork } from './work';
+import { requireWork } from '../submission/work';
 
 /** What a person proposes to do about an attention. */
 export interface ProposedAction {

@@ -19,8 +19,8 @@ import {
 } from '../pay-run/instruction.store';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun, openAmendment } from '../pay-run/pay-run.store';
-import { InstructionReader, shownUnclear } from './read-back';
-import { tellOfUnrecordedMove } from './unrecorded-move';
+import { InstructionReader, shownUnclear } from '../submission/read-back';
+import { tellOfUnrecordedMove } from '../submission/unrecorded-move';
 
 /** The states of a run in which its instructions are built, also one that had to be built again. */
 const BUILT_IN: readonly PayRunStatus[] = ['BUILDING', 'VERIFIED', 'SUBMITTING'];

@@ -1,4 +1,4 @@
-import type { Sweep } from '../../src/submission/restore-sweep';
+import type { Sweep } from '../../src/restore/restore-sweep';
 
 /** What is found after a restore where the bank shows everything, and nothing that the record does not have. */
 export const WHOLE_SWEEP: Sweep = {

@@ -3,7 +3,7 @@ import type { BankGateway } from '../../src/bank/gateway';
 import type { ListSize } from '../../src/bank/pager';
 import type { Database } from '../../src/database/database';
 import { messageIdOf } from '../../src/pay-run/message-id';
-import { RestoreSweep } from '../../src/submission/restore-sweep';
+import { RestoreSweep } from '../../src/restore/restore-sweep';
 import { UnsubmittedProof } from '../../src/submission/unsubmitted-proof';
 
 const raw = { raw: '' };

@@ -2,8 +2,8 @@ import type { Database, EmployerTransaction } from '../../src/database/database'
 import { newId } from '../../src/database/new-id';
 import type { PayRunStatus } from '../../src/domain/pay-run';
 import { Attention, type AttentionActionRow } from '../../src/pay-run/attention.entity';
-import type { RestoreAdoption } from '../../src/submission/restore-adoption';
-import { tellUnrecorded, Unrecorded, UnrecordedSubmits } from '../../src/submission/unrecorded-submits';
+import type { RestoreAdoption } from '../../src/restore/restore-adoption';
+import { tellUnrecorded, Unrecorded, UnrecordedSubmits } from '../../src/restore/unrecorded-submits';
 import { idsOf } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
 import { execute } from '../support/database';

@@ -8,12 +8,12 @@ import { moveInstruction } from '../pay-run/instruction.store';
 import type { SeenPayment } from '../pay-run/match';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { resumeRepayingRun } from '../pay-run/stop';
-import { intendAdds } from './add-record';
-import { BATCH_ROWS } from './add-window';
-import { addOf, initiateOf, referenceOf } from './prepared-calls';
-import { recordExecuted } from './submit-record';
-import { RowsChanged } from './tampering';
-import type { PayableRow, Work } from './work';
+import { intendAdds } from '../submission/add-record';
+import { BATCH_ROWS } from '../submission/add-window';
+import { addOf, initiateOf, referenceOf } from '../submission/prepared-calls';
+import { recordExecuted } from '../submission/submit-record';
+import { RowsChanged } from '../submission/tampering';
+import type { PayableRow, Work } from '../submission/work';
 
 /**
  * Writes down what was sent without a record of it, as the bank shows it: each call with the bytes it must have had, and

@@ -10,7 +10,7 @@ import { Instruction } from '../pay-run/instruction.entity';
 import { namesOf } from '../pay-run/message-id';
 import { tellOfForgottenMove, tellWhereReleasedSince } from '../pay-run/moved-instruction';
 import { findRun, lockRun } from '../pay-run/pay-run.store';
-import { knownPayments } from './known-payments';
+import { knownPayments } from '../submission/known-payments';
 import { isNameless } from './restore-sweep';
 
 /** What a restore found in a status that no document names, and is neither taken over nor decided. */

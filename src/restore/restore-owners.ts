@@ -5,7 +5,7 @@ import { employerIds } from '../database/worker-ids';
 import { isBeforeSubmit } from '../domain/bank-status';
 import { validateIban } from '../domain/iban';
 import { accountsOf } from '../employer/account.store';
-import { readReference, shortId } from './prepared-calls';
+import { readReference, shortId } from '../submission/prepared-calls';
 import { isListWhole, type Sweep, type Unknown } from './restore-sweep';
 import type { Finding } from './restore-words';
 

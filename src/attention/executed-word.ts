@@ -5,8 +5,8 @@ import { mayBeSubmitted } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
 import { Attention } from '../pay-run/attention.entity';
 import { instructionOfRun } from '../pay-run/instruction.store';
-import { InstructionReader } from './read-back';
-import { isWritten } from './written-word';
+import { InstructionReader } from '../submission/read-back';
+import { isWritten } from '../submission/written-word';
 
 /** Two people say that a submit in doubt was executed: not on their word alone against what the bank shows. */
 @Injectable()

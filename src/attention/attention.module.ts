@@ -1,0 +1,19 @@
+import { Module } from '@nestjs/common';
+import { EmployerModule } from '../employer/employer.module';
+import { SuccessorModule } from '../pay-run/successor.module';
+import { RestoreModule } from '../restore/restore.module';
+import { SubmissionModule } from '../submission/submission.module';
+import { AttentionController } from './attention.controller';
+import { AttentionDesk } from './attention-desk';
+import { ExecutedWord } from './executed-word';
+import { StatusMeaning } from './status-meaning';
+import { TryAgain } from './try-again';
+import { UnseenWord } from './unseen-word';
+
+/** The attention desk: what people are asked, and what they decide. */
+@Module({
+  imports: [EmployerModule, SuccessorModule, SubmissionModule, RestoreModule],
+  controllers: [AttentionController],
+  providers: [AttentionDesk, ExecutedWord, StatusMeaning, TryAgain, UnseenWord],
+})
+export class AttentionModule {}
