@@ -311,7 +311,7 @@ describe('a worker', () => {
     instruction: ['employer_id', 'id', 'bank_instruction_id', 'status'],
     lease: [
       ...['subject_id', 'kind', 'employer_id', 'wake_at', 'holder', 'epoch', 'leased_until', 'woken_at'],
-      ...['missing', 'missing_since', 'rest_until', 'waits_for', 'waits_since'],
+      ...['missing', 'missing_since', 'rest_until', 'waits_for', 'waits_since', 'written_at'],
     ],
     pay_schedule: ['employer_id', 'id', 'active'],
   };
