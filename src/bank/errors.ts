@@ -259,9 +259,7 @@ export class ReadInPart extends BankClientError {
     readonly keptMs: number,
   ) {
     const failures = failed[0] ? `, and ${failed.length} failed (${failed[0].message})` : '';
-    super(
-      `of ${of} customer instructions ${read} were read in the time that one request may take${failures}`,
-    );
+    super(`of ${of} reads ${read} were made in the time that one request may take${failures}`);
   }
 }
 

@@ -13,6 +13,8 @@ export interface SendShape {
 export interface ReplacedReadings {
   readonly atGate: LookShape;
   readonly beforeSubmits: LookShape;
+  /** The general list where it is searched besides, for the gate and once for the submits. */
+  readonly searched?: { readonly rows: number; readonly pageRows?: number };
 }
 
 /**
@@ -82,7 +84,8 @@ export function estimateSend(shape: SendShape, pace: SendPace): SendEstimate {
   const adds = Math.max(rows - (shape.rowsAtBank ?? 0), 0);
   const initiates = rows === 0 ? 0 : Math.ceil((instructions * adds) / rows);
   const again = pace.reading.by === 'PAYMENT' ? 0 : ASKED_AGAIN;
-  const beforeGate = initiates + readsOf(shape, pace) + again + looksOf(shape.replaced?.atGate, pace) + 1;
+  const looks = looksOf(shape.replaced?.atGate, pace) + searchOf(shape);
+  const beforeGate = initiates + readsOf(shape, pace) + again + looks + 1;
   const single = beforeGate + beforeSubmitsOf(shape, pace);
   const unpacedMs = (adds / pace.addsInFlight + single) * REQUEST_MS + instructions * SUBMIT_MS;
   const { requests, ms } = estimate(adds + single + instructions, unpacedMs, pace);
@@ -108,7 +111,8 @@ function beforeSubmitsOf(shape: SendShape, pace: SendPace): number {
   const reads = readsOf(shape, pace);
   const least = pace.statusIsRead ? shape.instructions : reads;
   const looks = 1 + MOST_LOOKS + (pace.statusIsRead ? 0 : 1);
-  return MOST_LOOKS * reads + least + looks * looksOf(shape.replaced?.beforeSubmits, pace);
+  const ofReplaced = looks * looksOf(shape.replaced?.beforeSubmits, pace) + searchOf(shape);
+  return MOST_LOOKS * reads + least + ofReplaced;
 }
 
 /** One reading of every instruction: itself, and its payments in pages or one by one. */
@@ -134,6 +138,13 @@ function looksOf(look: LookShape | undefined, { reading }: SendPace): number {
   const { single, lists, payments } = look;
   if (reading.by === 'PAYMENT') return single + payments;
   return single + Math.ceil(payments / (reading.pageRows ?? PAGE_ROWS)) + lists * (1 + EXTRA_PAGES);
+}
+
+/** One search of the general list, in pages. */
+function searchOf({ replaced }: SendShape): number {
+  if (replaced?.searched === undefined) return 0;
+  const { rows, pageRows = PAGE_ROWS } = replaced.searched;
+  return Math.ceil(rows / pageRows) + EXTRA_PAGES + ASKED_AGAIN;
 }
 
 function estimate(requests: number, unpacedMs: number, { requestsPerMinute }: SendPace): SendEstimate {

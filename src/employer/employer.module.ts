@@ -51,6 +51,6 @@ import { UnitCheck } from './unit-check';
     ProbeCalls,
     UnitCheck,
   ],
-  exports: [BankCalls, BankReads, HookService, PaymentsAlone],
+  exports: [BankCalls, BankReads, FaultsInARow, HookService, PaymentsAlone],
 })
 export class EmployerModule {}

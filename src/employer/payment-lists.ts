@@ -204,7 +204,7 @@ export function listOf(bankInstructionId: string): string {
 }
 
 /** The same of the general list: how far back it is read depends on the instruction, and so whether it fails. */
-export function generalFor({ bankInstructionId }: InstructionAtBank): string {
+export function generalFor({ bankInstructionId }: Pick<InstructionAtBank, 'bankInstructionId'>): string {
   return `general list for ${bankInstructionId}`;
 }
 

@@ -1,5 +1,6 @@
 import { queryByHash } from '../database/by-hash';
 import { byKey } from '../database/by-key';
+import type { ListSeen } from '../database/bank-lists';
 import { EmployerTransaction } from '../database/database';
 import { LookShape, PaymentReading, ReplacedReadings } from '../domain/send-estimate';
 import { PayRun } from './pay-run.entity';
@@ -8,6 +9,8 @@ import { PayRun } from './pay-run.entity';
 interface Ways {
   reading: PaymentReading;
   statusIsRead: boolean;
+  /** The general list as it was last seen, where it is searched besides the lists of instructions. */
+  searched?: ListSeen;
 }
 
 /** What the second look reads while a run is sent; undefined where it replaces nothing that the bank ever had. */
@@ -19,7 +22,11 @@ export async function replacedReadings(
   const parts = await replacedParts(tx, run);
   if (parts.length === 0) return undefined;
   const look = (times: (part: ReplacedPart) => number) => lookOf(parts, times, run, ways);
-  return { atGate: look(() => 1), beforeSubmits: look(({ submits }) => submits) };
+  const looks = { atGate: look(() => 1), beforeSubmits: look(({ submits }) => submits) };
+  if (ways.searched === undefined) return looks;
+  const { rows, pageRows } = ways.searched;
+  const rowsSince = Math.max(rows, ...parts.map((part) => part.rowsSince));
+  return { ...looks, searched: { rows: rowsSince + run.rowCount, pageRows } };
 }
 
 /** The instructions, each read so many times. A payment read by itself is read before the one submit that pays it again. */

@@ -18,17 +18,9 @@ import { BankReads } from '../employer/bank-reads';
 import { DECIDED, type InstructionAtBank } from '../employer/instruction-at-bank';
 import { EmployerAccount } from '../employer/employer.entity';
 import { ReadsInParts } from '../employer/reads-in-parts';
+import { MadeElsewhere, type MovedPayment, type Search } from './made-elsewhere';
 import { messageIdOf, namesOf } from './message-id';
 import { EndedInstruction, EndedPayment, instructionsOf } from './replaced.store';
-
-/** A payment that is not as it ended any more, or whose instruction moved though it must not. */
-export interface MovedPayment {
-  paymentId: string;
-  instructionId: string;
-  /** The bank's id of it. */
-  bankInstructionId: string;
-  bankStatus: string;
-}
 
 /** A payment that the bank does not show, with the bank's id of the instruction it was in. */
 export interface UnseenPayment {
@@ -46,10 +38,13 @@ export interface SecondReading {
   unseen: UnseenPayment[];
 }
 
-/** How all instructions are read, each so. */
+/** What is read at once: an instruction, or the general list for all of an account. */
+type Part = EndedInstruction | Search;
+
+/** How all is read, each so. */
 type ReadAll = (
-  all: readonly EndedInstruction[],
-  read: (one: EndedInstruction) => Promise<SecondReading>,
+  all: readonly Part[],
+  read: (one: Part) => Promise<SecondReading>,
 ) => Promise<SecondReading[]>;
 
 /**
@@ -58,32 +53,45 @@ type ReadAll = (
  */
 @Injectable()
 export class SecondLook {
-  private readonly inParts: ReadsInParts<EndedInstruction, SecondReading>;
+  private readonly inParts: ReadsInParts<Part, SecondReading>;
 
   constructor(
     private readonly database: Database,
     private readonly reads: BankReads,
+    private readonly elsewhere: MadeElsewhere,
     clock: Clock,
   ) {
     this.inParts = new ReadsInParts(clock);
   }
 
-  /** @throws BankClientError while the bank cannot be read */
+  /**
+   * @param isSearchKept whether the general list need not be read anew where it was within the hour, as for a gate before
+   * @throws BankClientError while the bank cannot be read
+   */
   async at(
     employerId: string,
     find: (tx: EmployerTransaction) => Promise<EndedInstruction[]>,
-    readAll: ReadAll = readEach,
+    { readAll = readEach, isSearchKept = false }: { readAll?: ReadAll; isSearchKept?: boolean } = {},
   ): Promise<SecondReading> {
     const { instructions, accounts } = await this.database.inEmployer(employerId, async (tx) => {
       const found = await find(tx);
       const own = found.length === 0 ? [] : await tx.manager.findBy(EmployerAccount, { employerId });
       return { instructions: found, accounts: new Map(own.map((account) => [account.id, account])) };
     });
-    const readings = await readAll(instructions, async (instruction) => {
-      const account = accounts.get(instruction.accountId);
+    const accountOf = (accountId: string): EmployerAccount => {
+      const account = accounts.get(accountId);
       if (!account) throw new Error('an instruction has no account');
+      return account;
+    };
+    const searches = [...accounts.values()].flatMap((own) => this.elsewhere.searchFor(own, instructions));
+    const readings = await readAll([...instructions, ...searches], async (part) => {
+      if ('searched' in part) {
+        const moved = await this.elsewhere.movedIn(accountOf(part.accountId), part, isSearchKept);
+        return { moved, unseen: [] };
+      }
       // What is hidden is no fault of the access by which everybody else is paid.
-      return (await unless(isHiddenForGood, this.read(account, instruction))) ?? noneShown(instruction);
+      const reading = this.read(accountOf(part.accountId), part);
+      return (await unless(isHiddenForGood, reading)) ?? noneShown(part);
     });
     return {
       moved: readings.flatMap(({ moved }) => moved),
@@ -97,11 +105,9 @@ export class SecondLook {
    */
   ofPayments(employerId: string, paymentIds: readonly string[]): Promise<SecondReading> {
     return readToDecide(() =>
-      this.at(
-        employerId,
-        (tx) => instructionsOf(tx, paymentIds),
-        (all, read) => this.inParts.each(all, read),
-      ),
+      this.at(employerId, (tx) => instructionsOf(tx, paymentIds), {
+        readAll: (all, read) => this.inParts.each(all, read),
+      }),
     );
   }
 

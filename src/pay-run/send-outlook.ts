@@ -168,7 +168,9 @@ async function sendingOf(
     payRunId: run.id,
     runVersion: run.runVersion,
   });
-  const replaced = await replacedReadings(tx, run, { reading, statusIsRead });
+  const isSearched = reads.includes('PAYMENT_LIST') && reads.includes('INSTRUCTION_PAYMENTS');
+  const searched = isSearched ? await lastSeen(tx, 'PAYMENTS') : undefined;
+  const replaced = await replacedReadings(tx, run, { reading, statusIsRead, searched });
   return { shape: { rows: run.rowCount, instructions, replaced }, pace };
 }
 

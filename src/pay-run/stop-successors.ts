@@ -1,7 +1,7 @@
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { Alarm, openAbout, raise } from './attention.store';
-import { MovedPayment } from './second-look';
+import { MovedPayment } from './made-elsewhere';
 import { SENT } from './sent';
 import { awaitTurnOfRuns, stopRunByService, stopUnlessDecided } from './stop';
 

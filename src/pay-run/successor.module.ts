@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { EmployerModule } from '../employer/employer.module';
+import { MadeElsewhere } from './made-elsewhere';
 import { SecondLook } from './second-look';
 import { SuccessorController } from './successor.controller';
 import { Successors } from './successor';
@@ -8,7 +9,7 @@ import { Successors } from './successor';
 @Module({
   imports: [EmployerModule],
   controllers: [SuccessorController],
-  providers: [SecondLook, Successors],
+  providers: [MadeElsewhere, SecondLook, Successors],
   exports: [SecondLook],
 })
 export class SuccessorModule {}

@@ -14,7 +14,7 @@ import {
 } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { type BankPayment, namesItsInstruction } from '../bank/records';
-import { HOUR_MS } from '../domain/durations';
+import { DAY_MS, HOUR_MS } from '../domain/durations';
 import { BankReads } from '../employer/bank-reads';
 import { EmployerAccount } from '../employer/employer.entity';
 import { type InstructionAtBank, knownTo, lackingIn } from '../employer/instruction-at-bank';
@@ -36,6 +36,9 @@ const OWN_LISTS_AT_ONCE = 8;
 
 /** How often all of the list is swept at most for an instruction of which that shows no more than from a date on. */
 const TRY_WHOLE_MS = HOUR_MS;
+
+/** How often what may have been made elsewhere is swept for at most: each read of what ended comes a day after the last. */
+const SWEPT_FOR_MS = DAY_MS - HOUR_MS;
 
 /** What is read: an instruction of ours, how many payments it has, and whether it has ended and is only watched. */
 interface Asked {
@@ -63,6 +66,8 @@ export class PaymentSource {
   private readonly ofEnded: Sweeps;
   /** Of everything the bank holds, as far as the pager goes, where it refuses to begin anywhere, or may hide some by that. */
   private readonly ofAll: Sweeps;
+  /** Of what may have been made once more, by our id and whether it has ended. */
+  private readonly sweptFor: AtMostEvery<string>;
   /** Of an instruction of which that showed no more, by our id. */
   private readonly wholeTried: AtMostEvery<string>;
 
@@ -70,16 +75,51 @@ export class PaymentSource {
     private readonly reads: BankReads,
     private readonly alone: PaymentsAlone,
     gateway: BankGateway,
-    clock: Clock,
+    private readonly clock: Clock,
   ) {
     this.ofOpen = new Sweeps(gateway, 'recent');
     this.ofEnded = new Sweeps(gateway, 'recent');
     this.ofAll = new Sweeps(gateway, 'all');
+    this.sweptFor = new AtMostEvery(SWEPT_FOR_MS, clock);
     this.wholeTried = new AtMostEvery(TRY_WHOLE_MS, clock);
   }
 
-  /** Every payment of the instruction that the bank shows now; absence proves nothing. @throws BankClientError */
+  /**
+   * Every payment of the instruction that the bank shows now, and once a day what it may have made once more elsewhere under
+   * a message id of it; absence proves nothing. @throws BankClientError
+   */
   async paymentsOf(account: EmployerAccount, asked: Asked, at: InstructionAtBank): Promise<BankPayment[]> {
+    const shown = await this.shownOf(account, asked, at);
+    return [...shown, ...(await this.madeElsewhere(account, asked, at, shown))];
+  }
+
+  /**
+   * By a sweep of the general list, which serves all that is followed then: of what is open for a day, and of what ended from its
+   * first read on; that the list cannot be read is no worse than that there is none.
+   */
+  private async madeElsewhere(
+    account: EmployerAccount,
+    asked: Asked,
+    at: InstructionAtBank,
+    shown: readonly BankPayment[],
+  ): Promise<BankPayment[]> {
+    if (!may(account, 'PAYMENT_LIST') || !may(account, 'INSTRUCTION_PAYMENTS')) return [];
+    const isYoung = !asked.ended && this.clock.now().getTime() - at.createdAt.getTime() < DAY_MS;
+    if (isYoung || !this.sweptFor.isDue(keyOf(asked))) return [];
+    this.sweptFor.note(keyOf(asked));
+    const quietly = { ...at, onIncoming: undefined };
+    const swept = await unless(isBankError, this.sweepsOf(asked).join(asked.id, quietly));
+    const known = new Set([...at.bankIds.map(([id]) => id), ...shown.map((one) => one.bankPaymentId)]);
+    return (swept ?? []).filter(({ bankPaymentId, messageId = '' }) => {
+      return !known.has(bankPaymentId) && at.isNamedBy(messageId);
+    });
+  }
+
+  private async shownOf(
+    account: EmployerAccount,
+    asked: Asked,
+    at: InstructionAtBank,
+  ): Promise<BankPayment[]> {
     this.open += 1;
     try {
       if (!may(account, 'PAYMENT_LIST')) return await this.reads.payments(account, at);
@@ -131,6 +171,7 @@ export class PaymentSource {
   ): Promise<Swept> {
     const sweeps = this.sweepsOf(asked);
     try {
+      this.sweptFor.note(keyOf(asked));
       const swept = await sweeps.join(asked.id, at);
       if (!linked) return { swept: await this.fromOrWhole(account, asked, at, swept), by: 'sweep' };
       const isUnnamed = !swept.every(namesItsInstruction);
@@ -211,6 +252,7 @@ export class PaymentSource {
   }
 
   private sweptAnyhow(asked: Asked, at: InstructionAtBank): Promise<BankPayment[]> {
+    this.sweptFor.note(keyOf(asked));
     return this.sweepsOf(asked)
       .join(asked.id, at)
       .catch((error: unknown) => {
@@ -263,4 +305,8 @@ export class PaymentSource {
       return undefined;
     }
   }
+}
+
+function keyOf({ id, ended }: Asked): string {
+  return `${id} ${ended ? 'ended' : 'open'}`;
 }

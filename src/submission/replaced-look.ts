@@ -38,7 +38,8 @@ export class ReplacedLook {
   async standsBeforeSubmit(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<boolean> {
     const replaced = rows.flatMap(({ replacesPaymentId }) => replacesPaymentId ?? []);
     if (replaced.length === 0) return true;
-    const reading = await this.secondLook.at(claim.employerId, (tx) => instructionsOf(tx, replaced));
+    const replacedIn = (tx: EmployerTransaction) => instructionsOf(tx, replaced);
+    const reading = await this.secondLook.at(claim.employerId, replacedIn, { isSearchKept: true });
     if (reading.moved.length + reading.unseen.length === 0 && claim.missing === null) return true;
     return this.database.inEmployer(claim.employerId, async (tx) => {
       const run = await lockRun(tx, work.run.id);

@@ -70,7 +70,7 @@ describe('the reads that a person’s decision rests on', () => {
     for (const made of [2, 4])
       await expect(request()).rejects.toMatchObject({
         constructor: ReadInPart,
-        message: `of 9 customer instructions ${made} were read in the time that one request may take`,
+        message: `of 9 reads ${made} were made in the time that one request may take`,
       });
   });
 
@@ -79,7 +79,7 @@ describe('the reads that a person’s decision rests on', () => {
     for (const made of [1, 3])
       await expect(request()).rejects.toMatchObject({
         constructor: ReadInPart,
-        message: `of 9 customer instructions ${made} were read in the time that one request may take, and 1 failed (The bank answered 409)`,
+        message: `of 9 reads ${made} were made in the time that one request may take, and 1 failed (The bank answered 409)`,
       });
   });
 

@@ -720,7 +720,8 @@ describe('the estimate of a run that pays again what another did not', () => {
     const before = (await payroll.calls()).listPaymentTransactions;
     const made = await payroll.successorOf(parent);
     expect(made.status).toBe(201);
-    expect((await payroll.calls()).listPaymentTransactions).toBe(before);
+    // The general list is searched once, and not for what its own lacks.
+    expect((await payroll.calls()).listPaymentTransactions).toBe((before ?? 0) + 2);
     const { estimate } = await payroll.run(made.data.id);
     await execute(payroll.database.superuserUrl, 'UPDATE bank_list SET lacked_at = NULL');
     const { estimate: unaware } = await payroll.run(made.data.id);

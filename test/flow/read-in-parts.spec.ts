@@ -48,8 +48,9 @@ describe('a successor of many old instructions, at a bank that is slow to show t
     const successor = () => payroll.successorOf(parent);
     const first = await successor();
     expect([first.status, first.data.code]).toEqual([503, 'BANK_UNREADABLE']);
+    // One read more searches the general list for all of them.
     expect(first.data.detail).toBe(
-      'The bank could not be read: of 3 customer instructions 2 were read in the time that one request may take. Ask again now: what was read is kept for 30 minutes, by the replica that read it, which goes on with the others.',
+      'The bank could not be read: of 4 reads 2 were made in the time that one request may take. Ask again now: what was read is kept for 30 minutes, by the replica that read it, which goes on with the others.',
     );
     expect(first.headers['retry-after']).toBe('5');
     expect(asked).toHaveLength(2);

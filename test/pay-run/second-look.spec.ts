@@ -7,14 +7,16 @@ import {
   NotFound,
   Unauthorised,
 } from '../../src/bank/errors';
+import type { BankPayment } from '../../src/bank/records';
 import type { BankGateway } from '../../src/bank/gateway';
 import { Clock } from '../../src/config/clock';
 import type { Database } from '../../src/database/database';
 import { messageIdOf } from '../../src/pay-run/message-id';
+import { MadeElsewhere } from '../../src/pay-run/made-elsewhere';
 import type { EndedInstruction } from '../../src/pay-run/replaced.store';
 import { SecondLook } from '../../src/pay-run/second-look';
 import { emptyList } from '../support/empty-list';
-import { readsOf } from '../support/reads-of';
+import { faultsOf, readsOf } from '../support/reads-of';
 
 const released = {
   instructionId: '018f0000-0000-7000-8000-000000000001',
@@ -57,7 +59,9 @@ function lookAgainWith(gateway: BankGateway, asked: EndedInstruction | EndedInst
     inEmployer: (_id: string, work: (tx: unknown) => unknown) =>
       work({ manager: { findBy: () => Promise.resolve([account]) } }),
   } as unknown as Database;
-  const look = new SecondLook(database, readsOf(gateway), new Clock());
+  const faults = faultsOf();
+  const elsewhere = new MadeElsewhere(gateway, faults, new Clock());
+  const look = new SecondLook(database, readsOf(gateway, faults), elsewhere, new Clock());
   return () => look.at('employer', () => Promise.resolve([asked].flat()));
 }
 
@@ -420,4 +424,91 @@ describe('what the bank shows so that it cannot be used, read again before it is
       }
     },
   );
+});
+
+describe('what ended unpaid, and that the general list shows once more under its message id elsewhere', () => {
+  const messageId = messageIdOf(released.instructionId, 1);
+  const again = {
+    status: 'SETTLED',
+    wasSettled: true,
+    bankInstructionId: '4799',
+    bankPaymentId: '990',
+    messageId,
+  };
+
+  function lookWhere(general: (Partial<BankPayment> | Error)[], asked = ENDED_UNPAID, reads = LISTS) {
+    const own = { status: 'FAILED', wasSettled: false, bankInstructionId: '4711', bankPaymentId: '815' };
+    async function* owned() {
+      yield* await Promise.resolve([own]);
+    }
+    async function* listed() {
+      for (const one of general) {
+        if (one instanceof Error) throw one;
+        yield await Promise.resolve({ ...again, ...one });
+      }
+    }
+    const listPayments = jest.fn(listed);
+    const gateway = {
+      getInstruction: () => Promise.resolve({ status: 'CANCELLED' }),
+      listInstructionPayments: owned,
+      listPayments,
+    } as unknown as BankGateway;
+    return { look: lookAgainWith(gateway, asked, reads), listPayments };
+  }
+
+  it('has moved, unless that ended unpaid too, came in, is a fee, or is of its own instruction', async () => {
+    const { look } = lookWhere([{}]);
+    expect(await look()).toEqual({
+      moved: [
+        {
+          paymentId: 'payment',
+          instructionId: released.instructionId,
+          bankInstructionId: '4711',
+          bankStatus: 'SETTLED',
+        },
+      ],
+      unseen: [],
+    });
+    for (const otherwise of [
+      { status: 'FAILED', wasSettled: false },
+      { direction: 'INWARD' },
+      { transactionType: 'FEE' },
+      { bankInstructionId: '4711' },
+      { bankPaymentId: '815' },
+    ])
+      expect(await lookWhere([otherwise]).look()).toEqual({ moved: [], unseen: [] });
+  });
+
+  it('may move where it is there as before a submit, unless what was given up is there twice', async () => {
+    const rests = { status: 'INITIATED', wasSettled: false };
+    expect(await lookWhere([rests]).look()).toMatchObject({ moved: [{ bankStatus: 'INITIATED' }] });
+    expect(await lookWhere([rests], released).look()).toEqual({ moved: [], unseen: [] });
+    expect(await lookWhere([{}], released).look()).toMatchObject({ moved: [{ bankStatus: 'SETTLED' }] });
+  });
+
+  it('is waited for while that list fails for a moment, and is as it ended where it is refused, lacking or too long', async () => {
+    const broken = new BankError(500, { raw: '' });
+    const { look } = lookWhere([broken]);
+    for (let n = 1; n < 5; n += 1) await expect(look()).rejects.toBe(broken);
+    expect(await look()).toEqual({ moved: [], unseen: [] });
+    for (const failure of [
+      new NotAllowed(403, { raw: '' }),
+      new NotFound(404, { raw: '' }),
+      new BankError(405, { raw: '' }),
+      new BankError(400, { raw: '' }),
+      new ListUnreadable('too-many-pages'),
+    ])
+      expect(await lookWhere([failure]).look()).toEqual({ moved: [], unseen: [] });
+  });
+
+  it('is not searched for besides where no such list may be read, and not long before it was made', async () => {
+    const none = lookWhere([{}], ENDED_UNPAID, ['INSTRUCTION', 'INSTRUCTION_PAYMENTS']);
+    expect(await none.look()).toEqual({ moved: [], unseen: [] });
+    expect(none.listPayments).not.toHaveBeenCalled();
+    const years = { ...ENDED_UNPAID, createdAt: new Date(Date.now() - 1_000 * 86_400_000) };
+    const { look, listPayments } = lookWhere([{}], years);
+    await look();
+    const [filter] = listPayments.mock.calls[0] as unknown as [{ from: string }];
+    expect(Date.now() - Date.parse(filter.from)).toBeLessThan(61 * 86_400_000);
+  });
 });

@@ -78,7 +78,7 @@ async function readAll(instructions: number, rows: number, reads = READS, unread
     Array.from({ length: instructions }, (_, n) => {
       const at = {
         bankInstructionId: `bank-${n}`,
-        createdAt: new Date(0),
+        createdAt: new Date(),
         bankIds: [],
         isNamedBy: () => false,
       };
@@ -402,7 +402,7 @@ describe('what a list lacks that shows others of an instruction, and is sought',
         { id: `ours-${n}`, rows, ended: false },
         {
           bankInstructionId: `bank-${n}`,
-          createdAt: new Date(0),
+          createdAt: new Date(),
           bankIds,
           evenUnlisted: true,
           isOnlyFollowed: true,

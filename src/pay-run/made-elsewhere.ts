@@ -1,0 +1,168 @@
+import { Injectable } from '@nestjs/common';
+import {
+  BankClientError,
+  isBankError,
+  isHiddenForGood,
+  isNotOffered,
+  isRequestRefused,
+  isTooLong,
+  unless,
+} from '../bank/errors';
+import { BankGateway } from '../bank/gateway';
+import { isIncoming, type PaymentMarks } from '../bank/payment-marks';
+import { type BankPayment, isOwnEntry } from '../bank/records';
+import { Clock } from '../config/clock';
+import { isPastSubmit, standingOf, statusesShown } from '../domain/bank-status';
+import { DAY_MS, HOUR_MS } from '../domain/durations';
+import { lookAgain } from '../domain/replacement';
+import { EmployerAccount } from '../employer/employer.entity';
+import { FaultsInARow } from '../employer/faults-in-a-row';
+import { CLOCK_MARGIN_MS, generalFor, may } from '../employer/payment-lists';
+import { messageIdOf } from './message-id';
+import type { EndedInstruction, EndedPayment } from './replaced.store';
+
+/** A payment that is not as it ended any more, or whose instruction moved though it must not. */
+export interface MovedPayment {
+  paymentId: string;
+  instructionId: string;
+  /** The bank's id of it. */
+  bankInstructionId: string;
+  bankStatus: string;
+}
+
+/** Instructions of one account of which payments are replaced, and for which its general list is searched in one read. */
+export interface Search {
+  accountId: string;
+  searched: readonly EndedInstruction[];
+}
+
+/** How far back the list is read at most: what was made before that, those who follow were asked about. */
+const REACH_MS = 60 * DAY_MS;
+
+/** So long what a gate was shown does for the submits behind it, which would all read the same list again. */
+const LASTS_MS = HOUR_MS;
+
+/** What a search showed of the payments it was made for, by their message ids. */
+interface Found {
+  lasts: () => boolean;
+  accountId: string;
+  by: ReadonlyMap<string, readonly BankPayment[]>;
+}
+
+/**
+ * Payments that a bank made once more under a message id of ours, in an instruction of its own: no list of one of ours shows
+ * them, and the general one does (Endpoints).
+ */
+@Injectable()
+export class MadeElsewhere {
+  private kept: Found[] = [];
+
+  constructor(
+    private readonly gateway: BankGateway,
+    private readonly faults: FaultsInARow,
+    private readonly clock: Clock,
+  ) {}
+
+  /** What of an account is to be searched for: nothing where no general list may be read, or where each read reads it anyway. */
+  searchFor(account: EmployerAccount, instructions: readonly EndedInstruction[]): Search[] {
+    const isSearched = may(account, 'PAYMENT_LIST') && may(account, 'INSTRUCTION_PAYMENTS');
+    const searched = instructions.filter(({ accountId }) => accountId === account.id);
+    return isSearched && searched.length > 0 ? [{ accountId: account.id, searched }] : [];
+  }
+
+  /**
+   * What was made elsewhere and moved, or may. A list that is refused, or too long to be read, tells of none.
+   * @param isRecentEnough whether a search of the last hour will do
+   * @throws BankClientError while the list cannot be read, and that may pass
+   */
+  async movedIn(
+    account: EmployerAccount,
+    { searched }: Search,
+    isRecentEnough: boolean,
+  ): Promise<MovedPayment[]> {
+    const marks = searched.flatMap((instruction) =>
+      instruction.payments.map((payment) => ({
+        instruction,
+        payment,
+        messageId: messageIdOf(instruction.instructionId, payment.rowNo),
+      })),
+    );
+    const wanted = new Set(marks.map(({ messageId }) => messageId));
+    const found =
+      (isRecentEnough ? this.keptOf(account, wanted) : undefined) ??
+      (await this.search(account, searched, wanted));
+    return marks.flatMap(({ instruction, payment, messageId }) => {
+      const { instructionId, bankInstructionId } = instruction;
+      const statuses = (found.get(messageId) ?? [])
+        .filter((one) => isElsewhere(instruction, payment, one))
+        .flatMap((one) => statusesShown(standingOf(one), one.wasSettled));
+      const bankStatus = statuses.find((status) => hasMoved(instruction, payment, status));
+      if (bankStatus === undefined) return [];
+      return [{ paymentId: payment.paymentId, instructionId, bankInstructionId, bankStatus }];
+    });
+  }
+
+  private keptOf(account: EmployerAccount, wanted: ReadonlySet<string>): Found['by'] | undefined {
+    this.kept = this.kept.filter(({ lasts }) => lasts());
+    const isOf = ({ accountId, by }: Found) =>
+      accountId === account.id && [...wanted].every((messageId) => by.has(messageId));
+    return this.kept.findLast(isOf)?.by;
+  }
+
+  private async search(
+    account: EmployerAccount,
+    searched: readonly EndedInstruction[],
+    wanted: ReadonlySet<string>,
+  ): Promise<Found['by']> {
+    const lasts = this.clock.within(LASTS_MS);
+    const by = new Map<string, BankPayment[]>([...wanted].map((messageId) => [messageId, []]));
+    const [oldest] = searched.toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
+    if (oldest === undefined) return by;
+    const oldestMs = oldest.createdAt.getTime();
+    const fromMs = Math.max(oldestMs - CLOCK_MARGIN_MS, this.clock.now().getTime() - REACH_MS);
+    const isWanted = ({ messageId }: PaymentMarks) => wanted.has(messageId ?? '');
+    const listed = this.faults.counting(
+      `general list for what ${oldest.bankInstructionId} held`,
+      async () => {
+        const shown: BankPayment[] = [];
+        const from = new Date(fromMs).toISOString();
+        for await (const one of this.gateway.listPayments({ from }, isWanted)) shown.push(one);
+        return shown;
+      },
+    );
+    // For the oldest of them it may have been read for long, since its own list shows none.
+    const isLasting = this.faults.isLasting(generalFor(oldest));
+    const found = await unless((error) => tellsOfNone(error) || (isLasting && isBankError(error)), listed);
+    for (const one of found ?? []) by.get(one.messageId ?? '')?.push(one);
+    this.kept.push({ lasts, accountId: account.id, by });
+    return by;
+  }
+}
+
+function tellsOfNone(error: unknown): boolean {
+  const isForGood = error instanceof BankClientError && error.isForGood === true;
+  return (
+    isForGood || isHiddenForGood(error) || isRequestRefused(error) || isNotOffered(error) || isTooLong(error)
+  );
+}
+
+/** Whether a record is none of our instruction, whose own list tells of those; nor what came in, or the bank books by itself. */
+function isElsewhere(
+  { bankInstructionId }: EndedInstruction,
+  { bankIds }: EndedPayment,
+  one: BankPayment,
+): boolean {
+  const isKnown = (id: string) => bankIds.some((known) => known === id);
+  if (isKnown(one.bankPaymentId) || isIncoming(one, isKnown) || isOwnEntry(one)) return false;
+  return one.bankInstructionId !== bankInstructionId;
+}
+
+/** As its own list is judged: what was never submitted may be there twice as before its submit. */
+function hasMoved(
+  { status: ofInstruction }: EndedInstruction,
+  payment: EndedPayment,
+  status: string,
+): boolean {
+  const isSubmitted = ofInstruction === 'SUBMITTED' || ofInstruction === 'CLOSED';
+  return isSubmitted ? lookAgain(payment, status) === 'moved' : isPastSubmit(status);
+}
