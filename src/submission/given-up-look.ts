@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import { In } from 'typeorm';
 import { isHiddenForGood, readEach, unless } from '../bank/errors';
 import { byKey } from '../database/by-key';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence } from '../database/leases';
+import { PlannedInstruction } from '../pay-run/instruction.entity';
 import { instructionOfRun, lockInstruction } from '../pay-run/instruction.store';
 import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
 import { PayRun } from '../pay-run/pay-run.entity';
@@ -48,38 +50,39 @@ export class GivenUpLook {
   }
 }
 
-/** An instruction that was given up, by its run and the rows of that it held. */
-interface GivenUp {
-  id: string;
-  run: string;
-  first: number;
-  last: number;
-}
-
 /** What was given up of a period, held any of these rows or another run's of the same pay, and is not known to have moved. */
 async function givenUpFor(
   tx: EmployerTransaction,
   { id: payRunId, period }: Pick<PayRun, 'id' | 'period'>,
   rows: readonly PayableRow[],
 ): Promise<Work[]> {
-  const rowNos = rows.map(({ rowNo }) => rowNo);
-  const givenUp = await tx.query<GivenUp>(
-    `SELECT i.id, i.pay_run_id AS run, l.first_row AS first, l.last_row AS last
-     FROM instruction i JOIN ${byKey('planned_instruction', 'i.planned_instruction_id')} l ON true
+  const givenUp = await tx.query<{ id: string; planned: string }>(
+    `SELECT i.id, i.planned_instruction_id AS planned FROM instruction i
      WHERE i.employer_id = $1 AND i.status = 'ABANDONED' AND i.bank_instruction_id IS NOT NULL
        AND i.pay_run_id = ANY (ARRAY(SELECT id FROM pay_run WHERE employer_id = $1 AND period = $2))
-       AND (i.pay_run_id <> $3 OR l.first_row <= $5 AND l.last_row >= $4)
-       AND NOT EXISTS (SELECT FROM moved_instruction m WHERE m.employer_id = $1 AND m.instruction_id = i.id)
+       AND i.id <> ALL (ARRAY(SELECT instruction_id FROM moved_instruction WHERE employer_id = $1))
      ORDER BY i.id`,
-    [tx.employerId, period, payRunId, Math.min(...rowNos), Math.max(...rowNos)],
+    [tx.employerId, period],
     'kept',
   );
-  const ofOthers = givenUp.some(({ run }) => run !== payRunId) ? await samePayOfOthers(tx, rows) : [];
+  if (givenUp.length === 0) return [];
+  const plans = await tx.manager.findBy(PlannedInstruction, {
+    employerId: tx.employerId,
+    id: In(givenUp.map(({ planned }) => planned)),
+  });
+  const own = rows.map(({ rowNo }) => ({ run: payRunId, row: rowNo }));
+  const isOfOthers = plans.some((plan) => plan.payRunId !== payRunId);
+  const samePay = isOfOthers ? [...own, ...(await samePayOfOthers(tx, rows))] : own;
+  const holding = new Set(
+    plans
+      .filter((plan) =>
+        samePay.some(({ run, row }) => run === plan.payRunId && plan.firstRow <= row && row <= plan.lastRow),
+      )
+      .map(({ id }) => id),
+  );
   const found: Work[] = [];
-  for (const { id, run, first, last } of givenUp) {
-    const isSamePay =
-      run === payRunId || ofOthers.some((one) => one.run === run && first <= one.row && one.row <= last);
-    const work = isSamePay ? await instructionOfRun(tx, id) : undefined;
+  for (const { id, planned } of givenUp) {
+    const work = holding.has(planned) ? await instructionOfRun(tx, id) : undefined;
     if (work) found.push(work);
   }
   return found;
