@@ -17,16 +17,16 @@ import { lockRun, raiseRevision } from '../pay-run/pay-run.store';
 import { readContradicted } from '../pay-run/paid-already';
 import { resumeAfter } from '../pay-run/stop';
 import { Burial } from '../submission/burial';
-import { ExecutedWord } from './executed-word';
-import { lockOpen, openAction, requireAction } from './open-attention';
 import { lapseHidden } from '../restore/restored-approvals';
 import { assertReconciled } from '../restore/restores';
-import { StatusMeaning } from './status-meaning';
 import { recordExecuted } from '../submission/submit-record';
-import { TryAgain } from './try-again';
 import { Unrecorded, UnrecordedSubmits } from '../restore/unrecorded-submits';
-import { UnseenWord } from './unseen-word';
 import { requireWork } from '../submission/work';
+import { ExecutedWord } from './executed-word';
+import { lockOpen, openAction, requireAction } from './open-attention';
+import { StatusMeaning } from './status-meaning';
+import { TryAgain } from './try-again';
+import { UnseenWord } from './unseen-word';
 
 /** What a person proposes to do about an attention. */
 export interface ProposedAction {

@@ -79,8 +79,9 @@ const MAX_PAGES = 10_000;
 const MAX_ITEMS = 500_000;
 
 /**
- * Every item of a list once, or as often as it says otherwise, whatever the list's paging habits: pages from 0 or 1, a smaller page than asked, `count` of
- * the page or of the list, no usable `offset`, records that move between pages, or `page` ignored or refused altogether.
+ * Every item of a list once, or as often as it says otherwise, whatever the list's paging habits: pages from 0 or 1, a smaller
+ * page than asked, `count` of the page or of the list, no usable `offset`, records that move between pages, or `page` ignored
+ * or refused altogether.
  * Item order is the bank's. Items removed while reading may hide others: absence proves nothing.
  * @throws ListUnreadable when it repeats itself or exceeds the caps; errors of `fetch` as they come.
  */

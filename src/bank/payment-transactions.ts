@@ -3,7 +3,13 @@ import { listAt } from './list';
 import { eachItem, type ListHabits, type ListSize } from './pager';
 import { ibanOf, type PaymentMarks } from './payment-marks';
 import { samePayment } from './same-record';
-import { type ListedPayment, pageOfPayments, paymentTransaction, type PaymentTransaction } from './schema';
+import {
+  type ListedPayment,
+  pageOfPayments,
+  paymentTransaction,
+  type PaymentTransaction,
+  wasSettled,
+} from './schema';
 import type { BankSession } from './session';
 import { PATHS, type PaymentTransactionFilter } from './types';
 
@@ -61,9 +67,8 @@ export function idOfPayment(payment: PaymentTransaction): string {
 
 /** What a record says of what became of a payment, and of what and whom it pays: a list may show both of two that differ. */
 export function saysOfPayment(payment: PaymentTransaction): string {
-  const { status, groupStatus, history } = payment.paymentTransactionInternalInformation;
+  const { status, groupStatus } = payment.paymentTransactionInternalInformation;
   const { value, currency } = payment.paymentTransactionAmountInformation?.instructedAmount ?? {};
-  const wasSettled = (history ?? []).some((entry) => entry.status.value === 'SETTLED');
   const iban = ibanOf(payment.paymentTransactionParties?.creditor?.accountId);
-  return [status.value, groupStatus?.value, wasSettled, value, currency, iban].join(' ');
+  return [status.value, groupStatus?.value, wasSettled(payment), value, currency, iban].join(' ');
 }

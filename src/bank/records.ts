@@ -4,7 +4,7 @@ import type { AmountCodec, AmountText } from './amount-codec';
 import { ContractDrift } from './errors';
 import type { PaymentIds } from './payment-ids';
 import { ibanOf, marksOf, type PaymentMarks } from './payment-marks';
-import type { Account, CustomerInstruction, PaymentTransaction } from './schema';
+import { type Account, type CustomerInstruction, type PaymentTransaction, wasSettled } from './schema';
 
 /** Which payment a record is of, and how far it has got. */
 export interface BankPaymentStatus {
@@ -155,7 +155,7 @@ export function paymentOf(record: PaymentTransaction, codec: AmountCodec): BankP
     name: textOf(creditor?.name),
     groupStatus: textOf(internal.groupStatus?.value),
     transactionType: textOf(record.paymentTransactionInformation?.transactionType),
-    wasSettled: (internal.history ?? []).some(({ status }) => status.value === 'SETTLED'),
+    wasSettled: wasSettled(record),
     settlementDate: dateOf(record.paymentTransactionDateInformation?.settlementDate),
     bareSettlementDate: bareDateOf(record.paymentTransactionDateInformation?.settlementDate),
     chargesMinor: chargesOf(amounts?.chargesAmount, codec),

@@ -363,3 +363,10 @@ function parseBody(body: string): unknown {
     throw new ContractDrift(['body']);
   }
 }
+
+/** Whether a payment's history says that it was settled once, whatever it shows now. */
+export function wasSettled({
+  paymentTransactionInternalInformation: { history },
+}: PaymentTransaction): boolean {
+  return (history ?? []).some(({ status }) => status.value === 'SETTLED');
+}

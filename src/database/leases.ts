@@ -182,14 +182,12 @@ export class Leases {
     const by = `(written_at - ${now})`;
     const taken = await this.database.asWorker((tx) =>
       tx.query(
-        `WITH taken AS (
-           UPDATE lease SET wake_at = wake_at - ${by}, rest_until = rest_until - ${by},
-             leased_until = CASE WHEN leased_until > ${now} + ${by} / 2 THEN leased_until - ${by} ELSE leased_until END,
-             ${['woken_at', 'missing_since', 'waits_since', 'written_at'].map(notAhead).join(', ')}
-           WHERE subject_id = ANY (ARRAY(
-             SELECT subject_id FROM lease WHERE ${ahead} ORDER BY subject_id FOR NO KEY UPDATE SKIP LOCKED))
-           RETURNING subject_id)
-         SELECT subject_id FROM taken`,
+        `UPDATE lease SET wake_at = wake_at - ${by}, rest_until = rest_until - ${by},
+           leased_until = CASE WHEN leased_until > ${now} + ${by} / 2 THEN leased_until - ${by} ELSE leased_until END,
+           ${['woken_at', 'missing_since', 'waits_since', 'written_at'].map(notAhead).join(', ')}
+         WHERE subject_id = ANY (ARRAY(
+           SELECT subject_id FROM lease WHERE ${ahead} ORDER BY subject_id FOR NO KEY UPDATE SKIP LOCKED))
+         RETURNING subject_id`,
       ),
     );
     return taken.length;

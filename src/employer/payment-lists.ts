@@ -208,8 +208,13 @@ export function generalFor({ bankInstructionId }: Pick<InstructionAtBank, 'bankI
   return `general list for ${bankInstructionId}`;
 }
 
+/** Whether the general list may be read besides the lists of instructions: it may show what none of these does. */
+export function hasBothLists(account: Pick<EmployerAccount, 'reads'>): boolean {
+  return may(account, 'PAYMENT_LIST') && may(account, 'INSTRUCTION_PAYMENTS');
+}
+
 /** Whether the bank was found to allow a read for an account. */
-export function may(account: EmployerAccount, read: BankRead): boolean {
+export function may(account: Pick<EmployerAccount, 'reads'>, read: BankRead): boolean {
   return account.reads.includes(read);
 }
 

@@ -1,6 +1,6 @@
 import { EmployerTransaction } from '../database/database';
 import { PayKey, RunOfKey } from '../pay-run/pay-key';
-import { Compared, SAME_ROWS, sameRows } from '../pay-run/same-rows';
+import { Compared, runsToCompare, SAME_ROWS, sameRows } from '../pay-run/same-rows';
 import { note, otherRuns } from './found-hold';
 
 /**
@@ -13,8 +13,10 @@ export async function findSameRows(
   compared: Compared,
   inDoubt: readonly string[],
 ): Promise<void> {
+  const others = await runsToCompare(tx, run);
+  if (others.length === 0) return;
   const joined = (await isReleased(tx, compared.joined)) ? null : compared.joined;
-  const found = await sameRows(tx, run, { rows: compared.rows, joined }, inDoubt);
+  const found = await sameRows(tx, others, { rows: compared.rows, joined }, inDoubt);
   if (found === undefined) return;
   const { besideRunId, rows } = found;
   await note(tx, SAME_ROWS, 'beside_run_id, same_rows', 'SELECT $1, $2::uuid, $3::integer', [

@@ -43,6 +43,19 @@ export async function instructionOfRun(
   return { instruction, run, planned, account };
 }
 
+/** As {@link instructionOfRun}, of several, in their order; those that are gone are left out. */
+export async function instructionsOfRuns(
+  tx: EmployerTransaction,
+  ids: readonly string[],
+): Promise<InstructionOfRun[]> {
+  const found: InstructionOfRun[] = [];
+  for (const id of ids) {
+    const one = await instructionOfRun(tx, id);
+    if (one) found.push(one);
+  }
+  return found;
+}
+
 /** The status of `bank_payment b` as it was followed: what its add was answered with is none that the bank showed since. */
 export const STATUS_AS_FOLLOWED = `CASE WHEN b.bank_status_at IS NOT NULL THEN b.bank_status END`;
 

@@ -14,10 +14,11 @@ import { type BankPayment, isOwnEntry } from '../bank/records';
 import { Clock } from '../config/clock';
 import { isPastSubmit, standingOf, statusesShown } from '../domain/bank-status';
 import { DAY_MS, HOUR_MS } from '../domain/durations';
+import { INSTRUCTION_FOLLOWED } from '../domain/instruction';
 import { lookAgain } from '../domain/replacement';
 import { EmployerAccount } from '../employer/employer.entity';
 import { FaultsInARow } from '../employer/faults-in-a-row';
-import { CLOCK_MARGIN_MS, generalFor, may } from '../employer/payment-lists';
+import { CLOCK_MARGIN_MS, generalFor, hasBothLists } from '../employer/payment-lists';
 import { messageIdOf } from './message-id';
 import type { EndedInstruction, EndedPayment } from './replaced.store';
 
@@ -65,9 +66,8 @@ export class MadeElsewhere {
 
   /** What of an account is to be searched for: nothing where no general list may be read, or where each read reads it anyway. */
   searchFor(account: EmployerAccount, instructions: readonly EndedInstruction[]): Search[] {
-    const isSearched = may(account, 'PAYMENT_LIST') && may(account, 'INSTRUCTION_PAYMENTS');
     const searched = instructions.filter(({ accountId }) => accountId === account.id);
-    return isSearched && searched.length > 0 ? [{ accountId: account.id, searched }] : [];
+    return hasBothLists(account) && searched.length > 0 ? [{ accountId: account.id, searched }] : [];
   }
 
   /**
@@ -163,6 +163,7 @@ function hasMoved(
   payment: EndedPayment,
   status: string,
 ): boolean {
-  const isSubmitted = ofInstruction === 'SUBMITTED' || ofInstruction === 'CLOSED';
-  return isSubmitted ? lookAgain(payment, status) === 'moved' : isPastSubmit(status);
+  return INSTRUCTION_FOLLOWED.includes(ofInstruction)
+    ? lookAgain(payment, status) === 'moved'
+    : isPastSubmit(status);
 }

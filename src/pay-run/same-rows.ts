@@ -26,13 +26,13 @@ export function rowsOfRun({ rows }: Compared): string {
 }
 
 /** A run that other rows are compared with. */
-interface ComparedRun {
+export interface ComparedRun {
   id: string;
   period: string;
 }
 
 /** The other runs of the period, and those executed about the same day: for what month such a run pays may be a slip. */
-function runsToCompare(tx: EmployerTransaction, { id, period }: RunOfKey): Promise<ComparedRun[]> {
+export function runsToCompare(tx: EmployerTransaction, { id, period }: RunOfKey): Promise<ComparedRun[]> {
   return tx.query<ComparedRun>(
     `SELECT r.id, r.period FROM pay_run r
      JOIN pay_run mine ON mine.employer_id = r.employer_id AND mine.id = $2
@@ -43,20 +43,17 @@ function runsToCompare(tx: EmployerTransaction, { id, period }: RunOfKey): Promi
 }
 
 /**
- * Whether other runs of the period or of about the same day, of whatever kind of pay, pay or hold most of the rows of the
- * run already, with those that join it, whoever they are said to be and in whatever order: as when a file comes again with
+ * Whether other runs (`runsToCompare`), of whatever kind of pay, pay or hold most of the rows of a run already, with those that join it, whoever they are said to be and in whatever order: as when a file comes again with
  * new employee ids, as another kind of pay, or for another month. What came back and is paid again counts for nothing. Both
  * sides are counted first, so that equal rows never meet one by one.
- * @param decided runs of which people were asked already whether both are owed
+ * @param inDoubt runs that may have paid what is not live, too
  */
 export async function sameRows(
   tx: EmployerTransaction,
-  run: RunOfKey,
+  others: readonly ComparedRun[],
   { rows, joined }: Compared,
   inDoubt: readonly string[],
-  decided: ReadonlySet<string> = new Set(),
 ): Promise<FoundBeside | undefined> {
-  const others = (await runsToCompare(tx, run)).filter(({ id }) => !decided.has(id));
   if (others.length === 0) return undefined;
   const [found] = await tx.query<FoundBeside>(
     `WITH theirs AS (
@@ -85,28 +82,26 @@ export async function sameRows(
      SELECT (SELECT pay_run_id FROM first) AS "besideRunId", sum(rows)::int AS rows
      FROM (SELECT least(sum(rows), most) AS rows FROM alike GROUP BY iban_hash, amount_minor, most) AS taken
      HAVING 2 * sum(rows) > (SELECT sum(rows) FROM mine)`,
-    [
-      others.map(({ id }) => id),
-      tx.employerId,
-      joined,
-      others.map(({ period }) => period),
-      inDoubt.filter((id) => !decided.has(id)),
-    ],
+    [others.map(({ id }) => id), tx.employerId, joined, others.map(({ period }) => period), inDoubt],
   );
   return found;
 }
 
 /** Runs that a whole run is, or was once, held beside and released, or that are so beside it. */
-async function decidedBeside(tx: EmployerTransaction, run: RunOfKey): Promise<ReadonlySet<string>> {
+async function decidedBeside(
+  tx: EmployerTransaction,
+  { id }: RunOfKey,
+  others: readonly ComparedRun[],
+): Promise<ReadonlySet<string>> {
   const rows = await tx.query<{ id: string }>(
     `SELECT h.beside_run_id AS id FROM pay_hold h
      WHERE h.employer_id = $1 AND h.pay_run_id = $2 AND h.row_no = 0 AND h.code = $3 AND h.outcome = 'RELEASED'
      UNION ALL SELECT h.pay_run_id FROM pay_hold h
      WHERE h.employer_id = $1 AND h.pay_run_id = ANY ($4) AND h.row_no = 0 AND h.code = $3 AND h.beside_run_id = $2
        AND (h.outcome IS NULL OR h.outcome = 'RELEASED')`,
-    [tx.employerId, run.id, SAME_ROWS, (await runsToCompare(tx, run)).map(({ id }) => id)],
+    [tx.employerId, id, SAME_ROWS, others.map((other) => other.id)],
   );
-  return new Set(rows.map(({ id }) => id));
+  return new Set(rows.map((row) => row.id));
 }
 
 /**
@@ -123,11 +118,14 @@ export async function followSameRows(
   const [employer, id] = [tx.employerId, run.id].map(escapeLiteral);
   const rows = `(SELECT * FROM payment
     WHERE employer_id = ${employer}::uuid AND pay_run_id = ${id}::uuid AND status IN ('READY', 'HELD'))`;
-  const decided = await decidedBeside(tx, run);
+  const near = await runsToCompare(tx, run);
+  const decided = await decidedBeside(tx, run, near);
+  const others = near.filter((one) => !decided.has(one.id));
   const compare = (inDoubt: readonly string[]) =>
-    joiningByHash(tx, () => sameRows(tx, run, { rows, joined: null }, inDoubt, decided));
+    joiningByHash(tx, () => sameRows(tx, others, { rows, joined: null }, inDoubt));
   const found = await compare([]);
-  const inDoubt = found === undefined ? await runsThatMayHavePaid(tx, run) : [];
+  const unsure = found === undefined ? await runsThatMayHavePaid(tx, run) : [];
+  const inDoubt = unsure.filter((other) => !decided.has(other));
   if (inDoubt.length > 0 && (await compare(inDoubt)) !== undefined) return;
   await markAmended(tx, run.id, SAME_ROWS, decision, found);
   if (found !== undefined) await holdRun(tx, run, SAME_ROWS, found);

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { isHiddenForGood, readEach, unless } from '../bank/errors';
-import type { BankPayment } from '../bank/records';
 import { Clock } from '../config/clock';
 import { Database, EmployerTransaction } from '../database/database';
 import {
@@ -12,6 +11,8 @@ import {
   statusesShown,
 } from '../domain/bank-status';
 import { firstFew } from '../domain/first-few';
+import { grouped } from '../domain/grouped';
+import { INSTRUCTION_FOLLOWED } from '../domain/instruction';
 import { lookAgain } from '../domain/replacement';
 import { readToDecide } from '../employer/bank-problem';
 import { BankReads } from '../employer/bank-reads';
@@ -112,9 +113,8 @@ export class SecondLook {
   }
 
   private read(account: EmployerAccount, instruction: EndedInstruction): Promise<SecondReading> {
-    const { status } = instruction;
-    const submitted = status === 'SUBMITTED' || status === 'CLOSED';
-    return submitted ? this.submitted(account, instruction) : this.unsubmitted(account, instruction);
+    const isSubmitted = INSTRUCTION_FOLLOWED.includes(instruction.status);
+    return isSubmitted ? this.submitted(account, instruction) : this.unsubmitted(account, instruction);
   }
 
   /** Each payment must be shown with the end it had. */
@@ -122,14 +122,17 @@ export class SecondLook {
     const { instructionId, bankInstructionId, payments } = instruction;
     if (instruction.isShownOtherwise) return { moved: movedOf(instruction, SHOWN_OTHERWISE), unseen: [] };
     const { found } = await this.reads.read(account, atBank(instruction));
-    const byId = statusesBy(found, (one) => one.bankPaymentId);
-    const byMessage = statusesBy(found, (one) => one.messageId ?? '');
+    const byId = grouped(found, (one) => one.bankPaymentId);
+    // Two records may bear one message id.
+    const byMessage = grouped(found, (one) => one.messageId ?? '');
     const reading: SecondReading = { moved: [], unseen: [] };
     for (const payment of payments) {
       const statuses = [
         ...(byId.get(payment.bankIds[0] ?? '') ?? []),
         ...(byMessage.get(messageIdOf(instructionId, payment.rowNo)) ?? []),
-      ].filter((status) => !isLeftAside(payment, status));
+      ]
+        .flatMap((one) => statusesShown(standingOf(one), one.wasSettled))
+        .filter((status) => !isLeftAside(payment, status));
       const moved = statuses.find((status) => lookAgain(payment, status) === 'moved');
       if (statuses.length === 0) reading.unseen.push(...unseenOf(instruction, [payment]));
       else if (moved !== undefined)
@@ -215,18 +218,4 @@ export function namedIn(question: string, payment: UnseenPayment): boolean {
 
 function nameOf({ bankInstructionId }: UnseenPayment): string {
   return `"${bankInstructionId}"`;
-}
-
-/** The statuses the bank shows, by what names a payment; two records may bear one message id. */
-function statusesBy(
-  seen: readonly BankPayment[],
-  idOf: (payment: BankPayment) => string,
-): ReadonlyMap<string, readonly string[]> {
-  const statuses = new Map<string, string[]>();
-  for (const one of seen) {
-    const shown = statuses.get(idOf(one)) ?? [];
-    shown.push(...statusesShown(standingOf(one), one.wasSettled));
-    statuses.set(idOf(one), shown);
-  }
-  return statuses;
 }

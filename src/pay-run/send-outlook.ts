@@ -16,6 +16,7 @@ import {
 } from '../domain/send-estimate';
 import { sendingCloses, sendingOpens } from '../domain/send-window';
 import { EmployerAccount } from '../employer/employer.entity';
+import { hasBothLists } from '../employer/payment-lists';
 import { Problem } from '../http/problem';
 import { standingApprovals } from './approval';
 import { PlannedInstruction } from './instruction.entity';
@@ -168,8 +169,7 @@ async function sendingOf(
     payRunId: run.id,
     runVersion: run.runVersion,
   });
-  const isSearched = reads.includes('PAYMENT_LIST') && reads.includes('INSTRUCTION_PAYMENTS');
-  const searched = isSearched ? await lastSeen(tx, 'PAYMENTS') : undefined;
+  const searched = hasBothLists({ reads }) ? await lastSeen(tx, 'PAYMENTS') : undefined;
   const replaced = await replacedReadings(tx, run, { reading, statusIsRead, searched });
   return { shape: { rows: run.rowCount, instructions, replaced }, pace };
 }

@@ -38,12 +38,12 @@ import { PayRun } from '../pay-run/pay-run.entity';
 import { tellWhereReleasedSince } from '../pay-run/moved-instruction';
 import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.store';
 import { RESTORED_UNCLEAR, totalsDiffer } from '../pay-run/stop';
-import { ForgottenRecord } from './forgotten-record';
 import { judgeTotals } from '../submission/decision';
 import { readReference } from '../submission/prepared-calls';
-import { isNameless } from './restore-sweep';
 import { takenIds, wordsOfTaken } from '../submission/taken-ids';
 import { expectedRows, hashOfRows, PayableRow, payableRows, Work } from '../submission/work';
+import { ForgottenRecord } from './forgotten-record';
+import { isNameless } from './restore-sweep';
 
 /** An instruction the bank shows as submitted, or so that it may be, and the database does not. */
 export interface Forgotten {

@@ -22,6 +22,8 @@ import { awaitTurnOfOpenRuns, RESTORED_UNCLEAR } from '../pay-run/stop';
 import { IS_RECENT, lockInstruction } from '../pay-run/instruction.store';
 import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
 import { InstructionReader } from '../submission/read-back';
+import { RowsChanged } from '../submission/tampering';
+import { Work } from '../submission/work';
 import { Forgotten, RestoreAdoption } from './restore-adoption';
 import { heldWork, listedStatus, lockAwaited } from './restore-fence';
 import { Finding, happenedAfter, type HeldByRestore, isKept, isWhole } from './restore-words';
@@ -31,8 +33,6 @@ import { RestoreWatch } from './restore-watch';
 import { auditWithdrawn, lapseRestored, withdrawRestored } from './restored-approvals';
 import { takenBackBefore } from './taken-back';
 import { ASKED_OF, tellUnrecorded } from './unrecorded-submits';
-import { RowsChanged } from '../submission/tampering';
-import { Work } from '../submission/work';
 
 /** What a restore was told as. */
 export interface Restore {
@@ -77,8 +77,8 @@ export class RestoreCheck {
    * Takes over what the bank proves, stops the runs of what it does not, tells people, and writes down that the bank
    * was read. May be repeated; what was read before another replica passed it may be of after people resumed, and says
    * nothing then. @throws BankClientError while the bank cannot be read: nothing is passed then
-   * @param fenced what of the sweep is the employer's, once nobody submits it any more, or unclear; and what was given up before
-   * the restore was noticed, and is not proven dead
+   * @param own what of the sweep is the employer's, once nobody submits it any more, or unclear
+   * @param givenUp what was given up before the restore was noticed, and is not proven dead
    */
   async reconcile(
     employerId: string,
@@ -100,7 +100,9 @@ export class RestoreCheck {
       if (!(await lockAwaited(tx, restore))) return;
       // At once: of which of them the approval lapses, and which are stopped, is seen by one statement after the other.
       await awaitTurnOfOpenRuns(tx);
-      for (const [work, status] of executed) await tellOfGivenUp(tx, work, status);
+      // Who follows it tells the rest; from here on no run pays its people again by itself.
+      for (const [{ instruction, planned }, status] of executed)
+        await tellOfMovedTombstone(tx, await lockInstruction(tx, instruction.id), planned, status);
       const findings = [...found, ...(await takenBackBefore(tx, restore.id, found))];
       const older = await runsInDoubt(tx, restore, sweep, findings);
       const inPart = await runsInPart(tx, restore);
@@ -195,12 +197,12 @@ export class RestoreCheck {
       const { instruction, run, planned } = work;
       const shown = await this.statusOf(work);
       const status = shown.status ?? listedStatus(sweep, work) ?? shown.before;
-      const isHidden =
-        status === undefined ? shown.isHidden : givenUp.includes(work) && isUndocumented(status);
+      const isGivenUp = givenUp.includes(work);
+      const isHidden = status === undefined ? shown.isHidden : isGivenUp && isUndocumented(status);
       if (isHidden) hidden.push(instruction.bankInstructionId ?? '');
       if (status === undefined || isHidden) return;
       const submitted = isPastSubmit(status);
-      if (submitted && givenUp.includes(work)) {
+      if (submitted && isGivenUp) {
         executed.push([work, status]);
         return;
       }
@@ -248,15 +250,6 @@ async function undecidedOf(tx: EmployerTransaction): Promise<string[]> {
     [tx.employerId, ASKED_OF],
   );
   return runs.map(({ id }) => id);
-}
-
-/** Who follows it tells the rest; from here on no run pays its people again by itself. */
-async function tellOfGivenUp(
-  tx: EmployerTransaction,
-  { instruction: { id }, planned }: Work,
-  bankStatus: string,
-): Promise<void> {
-  await tellOfMovedTombstone(tx, await lockInstruction(tx, id), planned, bankStatus);
 }
 
 async function markPast(tx: EmployerTransaction, findings: readonly Finding[]): Promise<void> {

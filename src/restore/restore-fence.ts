@@ -24,16 +24,22 @@ import type { EmployerAccount } from '../employer/employer.entity';
 import { DECIDED } from '../employer/instruction-at-bank';
 import type { Standing } from '../employer/standing';
 import { clearAttempt } from '../pay-run/attention.store';
-import { endUnsubmitted, instructionOfRun, lockInstruction, planTheRest } from '../pay-run/instruction.store';
+import {
+  endUnsubmitted,
+  instructionOfRun,
+  instructionsOfRuns,
+  lockInstruction,
+  planTheRest,
+} from '../pay-run/instruction.store';
 import { namesOf } from '../pay-run/message-id';
 import { findRun, lockRun } from '../pay-run/pay-run.store';
 import { stateIn } from '../submission/burial';
 import { refusesWhatIsGone, whyOf } from '../submission/call-record';
 import { InstructionReader } from '../submission/read-back';
+import type { Work } from '../submission/work';
 import { givenUpUnnoticed } from './restore-given-up';
 import type { Sweep } from './restore-sweep';
 import type { Finding } from './restore-words';
-import type { Work } from '../submission/work';
 
 const REASON = 'the database was restored, which may have forgotten a submit of it: the bank deleted it';
 
@@ -360,12 +366,10 @@ export async function heldWork(tx: EmployerTransaction): Promise<Work[]> {
      WHERE employer_id = $1 AND status IN ('BUILDING', 'VERIFIED') AND bank_instruction_id IS NOT NULL ORDER BY id`,
     [tx.employerId],
   );
-  const found: Work[] = [];
-  for (const { id } of held) {
-    const work = await instructionOfRun(tx, id);
-    if (work) found.push(work);
-  }
-  return found;
+  return instructionsOfRuns(
+    tx,
+    held.map(({ id }) => id),
+  );
 }
 
 /** Waits for whoever passes the check at this moment. @returns whether nobody has */

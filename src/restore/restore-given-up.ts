@@ -1,7 +1,7 @@
 import { EmployerTransaction } from '../database/database';
 import { words } from '../database/words';
 import { PAY_RUN_FINALS } from '../domain/pay-run';
-import { instructionOfRun, IS_RECENT } from '../pay-run/instruction.store';
+import { instructionsOfRuns, IS_RECENT } from '../pay-run/instruction.store';
 import type { Work } from '../submission/work';
 
 /**
@@ -27,10 +27,8 @@ export async function givenUpUnnoticed(
      ORDER BY i.id`,
     [tx.employerId, watchDays, restoreId],
   );
-  const found: Work[] = [];
-  for (const { id } of givenUp) {
-    const work = await instructionOfRun(tx, id);
-    if (work) found.push(work);
-  }
-  return found;
+  return instructionsOfRuns(
+    tx,
+    givenUp.map(({ id }) => id),
+  );
 }

@@ -11,8 +11,8 @@ import { isPastSubmit, mostSubmitted } from '../domain/bank-status';
 import { INSTRUCTION_UNSENT, type InstructionStatus } from '../domain/instruction';
 import { readMessageId } from '../pay-run/message-id';
 import { readReference } from '../submission/prepared-calls';
-import { type Group, type Held, isShownBefore, joined, RestoreList } from './restore-list';
 import { type ListedUnsubmitted, UnsubmittedProof } from '../submission/unsubmitted-proof';
+import { type Group, type Held, isShownBefore, joined, RestoreList } from './restore-list';
 
 /** Instructions read one by one after a restore, the youngest: fifty runs of ten thousand payments; more are left to people. */
 const MOST_READS = 1_000;

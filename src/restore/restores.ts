@@ -17,13 +17,13 @@ import { Metrics } from '../http/metrics';
 import { showId } from '../http/prefixed-id';
 import { raise } from '../pay-run/attention.store';
 import { stopEverything } from '../pay-run/stop';
+import { waitsForOf } from '../submission/waits-for';
+import { isWritten } from '../submission/written-word';
 import { Restore, RestoreCheck } from './restore-check';
 import { type Fenced, RestoreFence, seenAgain } from './restore-fence';
 import { type Owned, RestoreOwners } from './restore-owners';
 import { type Before, RestoreSweep, Sweep } from './restore-sweep';
 import { happenedAtFirst } from './restore-words';
-import { waitsForOf } from '../submission/waits-for';
-import { isWritten } from '../submission/written-word';
 
 /** A bank that could not be read is tried again after so long; nothing is sent meanwhile. */
 const TRY_AGAIN_MS = 5_000;

@@ -18,7 +18,7 @@ import { DAY_MS, HOUR_MS } from '../domain/durations';
 import { BankReads } from '../employer/bank-reads';
 import { EmployerAccount } from '../employer/employer.entity';
 import { type InstructionAtBank, knownTo, lackingIn } from '../employer/instruction-at-bank';
-import { may } from '../employer/payment-lists';
+import { hasBothLists, may } from '../employer/payment-lists';
 import { PaymentsAlone } from '../employer/payments-alone';
 import { Sweeps } from './sweeps';
 
@@ -103,7 +103,7 @@ export class PaymentSource {
     at: InstructionAtBank,
     shown: readonly BankPayment[],
   ): Promise<BankPayment[]> {
-    if (!may(account, 'PAYMENT_LIST') || !may(account, 'INSTRUCTION_PAYMENTS')) return [];
+    if (!hasBothLists(account)) return [];
     const isYoung = !asked.ended && this.clock.now().getTime() - at.createdAt.getTime() < DAY_MS;
     if (isYoung || !this.sweptFor.isDue(keyOf(asked))) return [];
     this.sweptFor.note(keyOf(asked));

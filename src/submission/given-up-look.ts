@@ -5,7 +5,7 @@ import { byKey } from '../database/by-key';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence } from '../database/leases';
 import { PlannedInstruction } from '../pay-run/instruction.entity';
-import { instructionOfRun, lockInstruction } from '../pay-run/instruction.store';
+import { instructionsOfRuns, lockInstruction } from '../pay-run/instruction.store';
 import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun } from '../pay-run/pay-run.store';
@@ -80,12 +80,10 @@ async function givenUpFor(
       )
       .map(({ id }) => id),
   );
-  const found: Work[] = [];
-  for (const { id, planned } of givenUp) {
-    const work = holding.has(planned) ? await instructionOfRun(tx, id) : undefined;
-    if (work) found.push(work);
-  }
-  return found;
+  return instructionsOfRuns(
+    tx,
+    givenUp.filter(({ planned }) => holding.has(planned)).map(({ id }) => id),
+  );
 }
 
 /** Where payments that ended were to pay the same: another run pays it only once they have. */

@@ -8,18 +8,18 @@ import { Builder } from './builder';
 import { Burial } from './burial';
 import { CutOff } from './cut-off';
 import { EndedInstruction } from './ended-instruction';
+import { GivenUpLook } from './given-up-look';
 import { InstructionReader } from './read-back';
 import { Recovery } from './recovery';
-import { GivenUpLook } from './given-up-look';
 import { ReplacedLook } from './replaced-look';
 import { RunGate } from './run-gate';
 import { RunWorker } from './run-worker';
 import { SubmissionService } from './submission.service';
 import { SubmitLooks } from './submit-looks';
 import { Submitter } from './submitter';
+import { UnsentSubmits } from './unsent-submits';
 import { UnsubmittedLook } from './unsubmitted-look';
 import { UnsubmittedProof } from './unsubmitted-proof';
-import { UnsentSubmits } from './unsent-submits';
 import { Verifier } from './verifier';
 
 /** Build, gate, submit. */
@@ -33,10 +33,10 @@ import { Verifier } from './verifier';
     Burial,
     CutOff,
     EndedInstruction,
+    GivenUpLook,
     InstructionReader,
     Recovery,
     ReplacedLook,
-    GivenUpLook,
     RunGate,
     RunWorker,
     SubmissionService,
