@@ -1,0 +1,56 @@
+// Every suite, but of the flow suites, which take most of the time, one part: HEAD draws it, TEST_PART=n chooses it, --all runs
+// every one. Then a little of the flow suite against each of two other lawful banks; `FLOW_BANK=random npm run test:flow` draws one.
+import { spawnSync } from 'node:child_process';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+
+const FLOW = 'test/flow';
+const PARTS = 4;
+const BANKS = ['in-euros', 'tight-lipped'];
+const SHARDS = 30;
+
+/** The parts of the flow suites, about equally long: the long suites are dealt out first, there and back. */
+function parts() {
+  const suites = readdirSync(FLOW).map((name) => ({ name, bytes: statSync(join(FLOW, name)).size }));
+  suites.sort((a, b) => b.bytes - a.bytes || (a.name < b.name ? -1 : 1));
+  const dealt = Array.from({ length: PARTS }, () => []);
+  for (const [n, { name }] of suites.entries()) {
+    const along = n % (2 * PARTS);
+    dealt[along < PARTS ? along : 2 * PARTS - 1 - along].push(name);
+  }
+  return dealt;
+}
+
+/** Counted from 1. Without a repository the first. */
+function chosenPart() {
+  const asked = process.env.TEST_PART;
+  if (asked !== undefined) {
+    if (/^\d+$/.test(asked) && asked >= 1 && asked <= PARTS) return Number(asked);
+    process.stderr.write(`TEST_PART is one of 1 to ${PARTS}, not ${asked}\n`);
+    process.exit(2);
+  }
+  const head = spawnSync('git', ['rev-parse', '--short=7', 'HEAD'], { encoding: 'utf8' });
+  return head.status === 0 ? 1 + (Number.parseInt(head.stdout.slice(0, 7), 16) % PARTS) : 1;
+}
+
+function run(command, args, env = {}) {
+  const { status } = spawnSync(command, args, { env: { ...process.env, ...env }, stdio: 'inherit' });
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+const ignored = ['/node_modules/'];
+if (!process.argv.includes('--all')) {
+  const part = chosenPart();
+  process.stdout.write(
+    `Flow suites: part ${part} of ${PARTS} (TEST_PART=1 to ${PARTS} npm test; every one: npm run test:all)\n`,
+  );
+  const leftOut = parts().flatMap((names, n) => (n === part - 1 ? [] : names));
+  ignored.push(...leftOut.map((name) => `/${FLOW}/${name.replaceAll('.', '\\.')}$`));
+}
+run('npx', ['jest', '--testPathIgnorePatterns', ...ignored]);
+for (const [n, bank] of BANKS.entries()) {
+  const shard = `--shard=${n + 1}/${SHARDS}`;
+  process.stdout.write(`FLOW_BANK=${bank} npm run test:flow -- ${shard}\n`);
+  run('npm', ['run', '-s', 'test:flow', '--', shard], { FLOW_BANK: bank });
+}
