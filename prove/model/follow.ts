@@ -158,6 +158,7 @@ function followed(instruction: Instruction, payment: Payment): FollowedPayment {
     returned: false,
     settledOn: null,
     chargesMinor: null,
+    chargesUnread: false,
   };
 }
 

@@ -68,7 +68,7 @@ export const FAULT_MEANINGS: Readonly<Record<FaultBefore | FaultAfter | FaultOfL
   'slow-drip': 'executed; the body comes byte by byte, one each `delayMs` (20)',
   hang: 'executed, never answered',
   'echo-corrupted':
-    'executed; `field` of the answer differs: `amount` (as without it), `currency`, `iban`, `messageId`, `name`, `id` or `status`',
+    'executed; `field` of the answer differs: `amount` (as without it), `currency`, `iban`, `messageId`, `name`, `id`, `status`, `charges` (in another currency) or `chargeBearer` (`DEBT`)',
   doubled: 'executed twice, answered once; the second time `delayMs` later where that is given',
   'list-wrong':
     "the middle record of the page is, by `what`, `missing` (as without it), there `twice` (the second time with another `field`, where that is given), followed by a `foreign` one of nobody, or by a `fee` of the bank's own, or `changed` in `field`",

@@ -18,7 +18,17 @@ const MAX_COPIES = 500;
 /** As many as the largest page. */
 const MAX_MOVED = 100;
 
-const CORRUPTIBLE_FIELDS = ['amount', 'currency', 'iban', 'messageId', 'name', 'id', 'status'] as const;
+const CORRUPTIBLE_FIELDS = [
+  'amount',
+  'currency',
+  'iban',
+  'messageId',
+  'name',
+  'id',
+  'status',
+  'charges',
+  'chargeBearer',
+] as const;
 export type CorruptibleField = (typeof CORRUPTIBLE_FIELDS)[number];
 
 /** A script for one operation (`*`: all, `webhook`: deliveries); calls count from when it was given. */

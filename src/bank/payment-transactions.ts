@@ -8,6 +8,7 @@ import {
   pageOfPayments,
   paymentTransaction,
   type PaymentTransaction,
+  UNREADABLE,
   wasSettled,
 } from './schema';
 import type { BankSession } from './session';
@@ -65,10 +66,25 @@ export function idOfPayment(payment: PaymentTransaction): string {
   return payment.paymentTransactionInternalInformation.id;
 }
 
-/** What a record says of what became of a payment, and of what and whom it pays: a list may show both of two that differ. */
+/**
+ * What a record says of what became of a payment, of what and whom it pays, and of its charges: a list may show both of
+ * two that differ.
+ */
 export function saysOfPayment(payment: PaymentTransaction): string {
   const { status, groupStatus } = payment.paymentTransactionInternalInformation;
-  const { value, currency } = payment.paymentTransactionAmountInformation?.instructedAmount ?? {};
+  const { instructedAmount, chargesAmount, chargeBearer } = payment.paymentTransactionAmountInformation ?? {};
+  const { value, currency } = instructedAmount ?? {};
+  const charges =
+    chargesAmount === UNREADABLE ? [UNREADABLE] : [chargesAmount?.value, chargesAmount?.currency];
   const iban = ibanOf(payment.paymentTransactionParties?.creditor?.accountId);
-  return [status.value, groupStatus?.value, wasSettled(payment), value, currency, iban].join(' ');
+  return [
+    status.value,
+    groupStatus?.value,
+    wasSettled(payment),
+    value,
+    currency,
+    iban,
+    ...charges,
+    chargeBearer,
+  ].join(' ');
 }

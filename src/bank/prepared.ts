@@ -67,6 +67,9 @@ export const SALARY_MARKS: InstructionMarks = {
   serviceLevel: 'BACI',
 };
 
+/** Each side bears the charges of its own bank: what every payment is sent with (Step 2, `chargeBearer`). */
+export const CHARGE_BEARER = 'SLEV';
+
 /** Step 1 request body. The total goes out as an array of one Amount. */
 export function prepareInitiate(
   request: InitiateInstruction,
@@ -97,7 +100,7 @@ export function prepareAdd(bankInstructionId: string, request: AddPayment, codec
       ? ''
       : `"paymentTransactionDedicatedInformations":{"remittanceInformation":{"value":${json(request.remittance)},"type":"UNSTRUCTURED"}},`;
   const body =
-    `{"paymentTransactionAmountInformation":{"instructedAmount":${codec.encodeJson(request.amountMinor, request.currency)},"chargeBearer":"SLEV"},` +
+    `{"paymentTransactionAmountInformation":{"instructedAmount":${codec.encodeJson(request.amountMinor, request.currency)},"chargeBearer":"${CHARGE_BEARER}"},` +
     `"paymentTransactionParties":{"creditor":{${partyJson(request.creditor)}}},${remittance}` +
     `"paymentTransactionInformation":{"paymentTransactionIdentification":{"messageId":${json(request.messageId)}}},` +
     `"externalData":${JSON.stringify(request.externalData)}}`;

@@ -1,10 +1,16 @@
 import { isIsoDate } from '../domain/calendar';
-import { isCurrency, MAX_AMOUNT_MINOR } from '../domain/money';
+import { isCurrency, MAX_AMOUNT_MINOR, parseScaled } from '../domain/money';
 import type { AmountCodec, AmountText } from './amount-codec';
 import { ContractDrift } from './errors';
 import type { PaymentIds } from './payment-ids';
 import { ibanOf, marksOf, type PaymentMarks } from './payment-marks';
-import { type Account, type CustomerInstruction, type PaymentTransaction, wasSettled } from './schema';
+import {
+  type Account,
+  type CustomerInstruction,
+  type PaymentTransaction,
+  UNREADABLE,
+  wasSettled,
+} from './schema';
 
 /** Which payment a record is of, and how far it has got. */
 export interface BankPaymentStatus {
@@ -44,7 +50,12 @@ export interface BankPayment extends BankPaymentStatus {
   settlementDate?: string;
   /** As that, where it stands alone: one with a time may be of another time zone, and is left out. */
   bareSettlementDate?: string;
+  /** In cents; absent where none are shown, or what is shown cannot be read. */
   chargesMinor?: bigint;
+  /** That charges are shown which are no whole amount of cents in euro: how much was charged is not known. */
+  chargesUnread?: true;
+  /** Who bears the charges, in capitals, such as `SLEV` (Payment transaction, `chargeBearer`). */
+  chargeBearer?: string;
 }
 
 /** Payments of a submitted instruction by the bank's group (`paymentTransactionsStatus`). */
@@ -147,6 +158,7 @@ export function paymentOf(record: PaymentTransaction, codec: AmountCodec): BankP
   const internal = record.paymentTransactionInternalInformation;
   const amounts = record.paymentTransactionAmountInformation;
   const creditor = record.paymentTransactionParties?.creditor;
+  const charges = chargesOf(amounts?.chargesAmount, codec);
   // Not spread first: to V8 each field behind a spread is a new shape of object, at a microsecond each.
   return Object.assign(paymentStatusOf(record), {
     amountMinor: minorOf(amounts?.instructedAmount, 'instructedAmount', codec),
@@ -158,7 +170,9 @@ export function paymentOf(record: PaymentTransaction, codec: AmountCodec): BankP
     wasSettled: wasSettled(record),
     settlementDate: dateOf(record.paymentTransactionDateInformation?.settlementDate),
     bareSettlementDate: bareDateOf(record.paymentTransactionDateInformation?.settlementDate),
-    chargesMinor: chargesOf(amounts?.chargesAmount, codec),
+    chargesMinor: charges === UNREADABLE ? undefined : charges,
+    chargesUnread: charges === UNREADABLE || undefined,
+    chargeBearer: textOf(amounts?.chargeBearer)?.trim().toUpperCase(),
   });
 }
 
@@ -242,17 +256,23 @@ function sumOf(amount: MaybeAmount, path: string, codec: AmountCodec): bigint | 
 
 /**
  * Charges in cents, also where they are written as what is taken from the account, which the document shows negative
- * (Transaction, accounting entry). Those in another currency, or that are no amount of cents, are left out as if the
- * bank did not show them: no payment's status waits for them.
+ * (Transaction, accounting entry); none is none in any currency. Those in another one, or that are no amount of cents, are
+ * told apart from such as the bank does not show.
  */
-function chargesOf(amount: AmountText | null | undefined, codec: AmountCodec): bigint | undefined {
-  if (!amount || !isCurrency(amount.currency)) return undefined;
+function chargesOf(
+  amount: MaybeAmount | typeof UNREADABLE,
+  codec: AmountCodec,
+): bigint | typeof UNREADABLE | undefined {
+  if (!amount) return undefined;
+  if (amount === UNREADABLE) return UNREADABLE;
+  if (parseScaled(amount.value, 0) === 0n) return 0n;
+  if (!isCurrency(amount.currency)) return UNREADABLE;
   try {
     const { amountMinor } = codec.decode(amount);
     const chargedMinor = amountMinor < 0n ? -amountMinor : amountMinor;
-    return chargedMinor <= MAX_AMOUNT_MINOR ? chargedMinor : undefined;
+    return chargedMinor <= MAX_AMOUNT_MINOR ? chargedMinor : UNREADABLE;
   } catch (error) {
-    if (error instanceof ContractDrift) return undefined;
+    if (error instanceof ContractDrift) return UNREADABLE;
     throw error;
   }
 }

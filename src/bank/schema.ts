@@ -36,6 +36,15 @@ export const amount = z.looseObject({ value: decimalText, currency: z.string().m
  */
 const maybeAmount = z.preprocess((given) => (isNoAmount(given) ? undefined : given), amount.nullish());
 
+/** Stands for what is shown and is no Amount. */
+export const UNREADABLE = 'unreadable';
+
+/** No payment's status waits for its charges: that they cannot be read is no reason to read none of it. */
+const charges = z.preprocess(
+  (given) => (isNoAmount(given) ? undefined : given),
+  amount.nullish().or(z.literal(UNREADABLE)).catch(UNREADABLE),
+);
+
 /** Answered as one Amount, sent as an array; a server that echoes the array is understood. */
 const totalAmount = z
   .union([amount, z.array(amount).max(1)])
@@ -183,7 +192,7 @@ export const paymentTransaction = z.looseObject({
   paymentTransactionAmountInformation: z
     .looseObject({
       instructedAmount: amount.nullish(),
-      chargesAmount: amount.nullish().catch(undefined),
+      chargesAmount: charges,
       chargeBearer: text,
     })
     .nullish(),

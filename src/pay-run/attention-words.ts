@@ -125,6 +125,13 @@ export const ATTENTION_WORDS = {
     askBank: 'Why does customer instruction {ref} show other names than were sent? Is it paid by IBAN alone?',
     actions: ['ACKNOWLEDGE'],
   },
+  CHARGE_BEARER_DIFFERS: {
+    certain:
+      'They were sent so that each side bears the charges of its own bank. Amounts and IBANs are as approved where the bank shows them, and nothing is held back; who was paid may have received less, or our account may be charged more.',
+    askBank:
+      'Why does customer instruction {ref} show another charge bearer than SLEV? Does every payee receive the whole amount, and what do you charge to our account?',
+    actions: ['ACKNOWLEDGE'],
+  },
   DATE_DIFFERS: {
     certain:
       'It was submitted once, with the date that was approved, and is never sent again. Nothing is held back.',
@@ -311,6 +318,7 @@ export type AttentionKind = keyof typeof ATTENTION_WORDS;
 /** What is asked about while nothing of a run waits for the answer: what was sent, or let go, is as it is. */
 export const HOLDS_NOTHING: readonly AttentionKind[] = [
   'NAME_DIFFERS',
+  'CHARGE_BEARER_DIFFERS',
   'DATE_DIFFERS',
   'TOTALS_UNSEEN',
   'ENTRY_OF_THE_BANK',

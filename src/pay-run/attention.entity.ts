@@ -24,7 +24,7 @@ export interface AskedRefusal {
   runWas?: PayRunStatus;
 }
 
-/** The rows of an instruction that a question is about by one status, as received. */
+/** The rows of an instruction that a question is about by one status, as received, or by what of them cannot be read. */
 export interface AskedRows {
   status: string;
   rows: readonly number[];
@@ -64,7 +64,7 @@ export class Attention {
   @Column('text', { array: true, nullable: true }) differing!: readonly string[] | null;
   /** Of access that the bank refuses; null where that is not asked about, or was not kept yet. */
   @Column('jsonb', { nullable: true }) refusals!: AskedRefusal[] | null;
-  /** Where people decide what statuses mean: of which rows; null where that is not asked about, or was not kept yet. */
+  /** Where people decide what statuses mean, or on charges: of which rows; null where that is not asked about, or was not kept yet. */
   @Column('jsonb', { nullable: true }) askedRows!: readonly AskedRows[] | null;
   /** What the bank shows, or seems to have paid, beyond the approved payments; negative where it is less. */
   @Column('integer', { nullable: true }) beyondPayments!: number | null;

@@ -78,6 +78,7 @@ export class BankPaymentRow {
   @Column('timestamptz', { nullable: true }) behindSince!: Date | null;
   /** The fields that are shown otherwise than they were sent, by commas. */
   @Column('text', { nullable: true }) shownOtherwise!: string | null;
+  @Column('boolean') chargesUnread!: boolean;
   /** The id of the record of money that came in and names it; null while none was seen. */
   @Column('text', { nullable: true }) cameBackAs!: string | null;
   @Column('smallint') bankRank!: number;

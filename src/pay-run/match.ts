@@ -24,6 +24,7 @@ export interface SeenPayment {
   currency?: string;
   iban?: string;
   name?: string;
+  chargeBearer?: string;
   status: string;
   groupStatus?: string;
 }

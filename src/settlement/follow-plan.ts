@@ -43,6 +43,8 @@ export interface FollowedPayment {
   settledOn: string | null;
   /** What the bank was last seen to charge; null where it showed nothing. */
   chargesMinor: bigint | null;
+  /** Whether the bank has shown charges that cannot be read, and none that can be since. */
+  chargesUnread: boolean;
 }
 
 /** What a read shows of a payment. */

@@ -24,6 +24,7 @@ interface StoredRecord extends StoredIds {
   decided_statuses: string[] | null;
   behind_for_ms: string | null;
   shown_otherwise: string | null;
+  charges_unread: boolean;
   bank_rank: number;
 }
 
@@ -78,7 +79,7 @@ export async function followedPayments(
     `SELECT b.row_no, b.payment_id, bank_payment_id, bank_transaction_id, ${STATUS_AS_FOLLOWED} AS bank_status,
        shown_status, bank_rank,
        extract(epoch FROM clock_timestamp() - behind_since) * 1000 AS behind_for_ms,
-       shown_otherwise, d.statuses AS decided_statuses
+       shown_otherwise, charges_unread, d.statuses AS decided_statuses
      FROM bank_payment b
      LEFT JOIN (
        SELECT row_no, array_agg(bank_status) AS statuses FROM payment_decision
@@ -110,6 +111,7 @@ export async function followedPayments(
       returned: payment.returned,
       settledOn: payment.settled_on,
       chargesMinor: payment.charges_minor === null ? null : BigInt(payment.charges_minor),
+      chargesUnread: record.charges_unread,
     };
   });
 }
@@ -277,6 +279,22 @@ export async function recordOtherwise(
     tx,
     `UPDATE bank_payment b SET shown_otherwise = s.fields
      FROM unnest($3::int[], $4::text[]) AS s(row_no, fields)
+     WHERE b.employer_id = $1 AND b.instruction_id = $2 AND b.row_no = s.row_no`,
+    [tx.employerId, id, [...byRow.keys()], [...byRow.values()]],
+  );
+}
+
+/** Remembers of rows of an instruction whether their charges cannot be read. */
+export async function recordUnreadCharges(
+  tx: EmployerTransaction,
+  { id }: Pick<Instruction, 'id'>,
+  byRow: ReadonlyMap<number, boolean>,
+): Promise<void> {
+  if (byRow.size === 0) return;
+  await queryByHash(
+    tx,
+    `UPDATE bank_payment b SET charges_unread = s.unread
+     FROM unnest($3::int[], $4::boolean[]) AS s(row_no, unread)
      WHERE b.employer_id = $1 AND b.instruction_id = $2 AND b.row_no = s.row_no`,
     [tx.employerId, id, [...byRow.keys()], [...byRow.values()]],
   );

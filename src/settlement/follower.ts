@@ -25,6 +25,7 @@ import { ALL_ENDED, clear } from '../pay-run/attention.store';
 import { ENDED } from '../pay-run/ended-reads';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
+import { tellOfBearers } from '../pay-run/charge-bearer';
 import { contradictions, rowsById, shownFields } from '../pay-run/match';
 import { tellOfReturned } from '../pay-run/made-again';
 import { namesOf } from '../pay-run/message-id';
@@ -52,6 +53,7 @@ import {
   recordBehind,
   recordOtherwise,
   recordProgress,
+  recordUnreadCharges,
   recordWhole,
 } from './follow.store';
 import type { Followed } from './followed';
@@ -63,6 +65,7 @@ import { goesOn, isWhole, type Pass, passOf } from './reading-pass';
 import { tellOfDates } from './shown-dates';
 import { tellOfShownAfterEnd, tellOfStatuses } from './status-alarms';
 import { isAsPlanned, isUnseen, type Sight, TotalsCheck } from './totals-check';
+import { isChargeUnread, tellOfCharges } from './unread-charges';
 
 /** What was read of an instruction and its payments, and when. */
 interface Seen extends Sight {
@@ -112,6 +115,8 @@ interface Held {
   added: AddedAfterEnd[];
   /** Row numbers of those that are shown as before their end, for the first time. */
   behind: number[];
+  /** Those whose charges cannot be read. */
+  unread: FollowedPayment[];
   /** What the bank shows in it and was never sent. */
   strangers: BankPayment[];
   /** Those that the bank knows and did not show, by its ids. */
@@ -315,6 +320,7 @@ export class Follower {
     await recordProgress(tx, instruction, progress);
     await recordAfterEnd(tx, held.added);
     await recordBehind(tx, instruction, held.behind);
+    await tellOfCharges(tx, instruction, before, held.unread);
     // After the runs of successors are stopped: a call locks its run before the switch too.
     if (held.strangers.length > 0) await tellOfForeign(tx, instruction, held.strangers);
     await this.totals.check(tx, followed.planned, instruction, shown);
@@ -362,6 +368,7 @@ export class Follower {
     const added = new Map<number, AddedAfterEnd>();
     const behind = new Set<number>();
     const otherwise = new Map<number, string | null>();
+    const charges = new Map<number, boolean>();
     const shownById = grouped(seen, ({ bankPaymentId }) => bankPaymentId);
     const foreign = seen.filter(({ bankPaymentId }) => !byId.has(bankPaymentId));
     for (const [id, payment] of byId) {
@@ -373,6 +380,8 @@ export class Follower {
       if (records.length === 0) continue;
       const now = nowOtherwise(payment, records);
       if (now !== payment.shownOtherwise) otherwise.set(payment.rowNo, now);
+      const isUnread = isChargeUnread(payment, shownById.get(id) ?? []);
+      if (isUnread !== payment.chargesUnread) charges.set(payment.rowNo, isUnread);
       const asSent = records.flatMap(({ fields, shown }) => (fields.length > 0 ? [] : shown));
       const step = progressOfAll(payment, asSent);
       if (step) progress.set(payment.rowNo, step);
@@ -393,10 +402,17 @@ export class Follower {
     const entries = foreign.filter(isOwnEntry);
     if (entries.length > 0) await tellOfEntries(tx, instruction, entries);
     await recordOtherwise(tx, instruction, otherwise);
+    await recordUnreadCharges(tx, instruction, charges);
+    const ours = seen.flatMap(({ bankPaymentId, chargeBearer }) => {
+      const row = byId.get(bankPaymentId);
+      return row ? [{ rowNo: row.rowNo, chargeBearer }] : [];
+    });
+    await tellOfBearers(tx, instruction, ours);
     return {
       progress: [...progress.values()],
       added: [...added.values()],
       behind: [...behind],
+      unread: payments.filter(({ rowNo, chargesUnread }) => charges.get(rowNo) ?? chargesUnread),
       strangers: foreign.filter((one) => !isOwnEntry(one)),
       unshown: [...byId.keys()].filter((id) => !shownById.has(id)),
     };

@@ -7,6 +7,7 @@ import type { Claim } from '../database/leases';
 import type { PersonalData } from '../database/personal-data';
 import { aboutInstruction, Alarm, raise } from '../pay-run/attention.store';
 import { AttentionKind, ECHO_IN_BUILDING, REFUSED_ALONE } from '../pay-run/attention-words';
+import { tellOfBearers } from '../pay-run/charge-bearer';
 import { answeredOtherwise, askOfDifferences } from '../pay-run/difference';
 import { AddOutcome } from '../pay-run/instruction.entity';
 import { lockInstruction } from '../pay-run/instruction.store';
@@ -88,6 +89,7 @@ export async function recordAdds(
   const echoes = recorded.filter(isEcho).map((one) => wordsOfEcho(personal, one));
   if (refused.length > 0 || echoes.length > 0)
     await raiseOf(tx, work, refused, echoes, gentleness > 0 ? Infinity : MOST_ASKED_AT_FIRST);
+  await tellOfBearers(tx, work.instruction, recorded.map(bearerIn));
   tx.beforeCommit('record', () => recording(tx, work, batch, recorded));
 }
 
@@ -98,7 +100,9 @@ export async function recordTaken(
   batch: number,
   results: readonly AddResult[],
 ): Promise<void> {
-  await tx.query(...recording(tx, work, batch, results.flatMap(recordOf)));
+  const recorded = results.flatMap(recordOf);
+  await tx.query(...recording(tx, work, batch, recorded));
+  await tellOfBearers(tx, work.instruction, recorded.map(bearerIn));
 }
 
 /** Records rows that the bank provably did not take, and will not, as refused, and asks about each. */
@@ -164,6 +168,10 @@ function recording(
     ],
     'kept',
   ];
+}
+
+function bearerIn({ row: { rowNo }, payment }: Recorded) {
+  return { rowNo, chargeBearer: payment?.chargeBearer };
 }
 
 function recordOf({ row, outcome }: AddResult): Recorded[] {

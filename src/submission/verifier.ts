@@ -7,6 +7,7 @@ import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, isThere, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { aboutInstruction, clear, clearAttempt, raiseUndecided } from '../pay-run/attention.store';
+import { tellOfBearers } from '../pay-run/charge-bearer';
 import { ATTENTION_WORDS, BEFORE_SUBMIT, UNSENT_OR_NOT, WAS_IT_SUBMITTED } from '../pay-run/attention-words';
 import { isEndedBeforeSubmit } from '../domain/bank-status';
 import { textOfFirstFew } from '../domain/first-few';
@@ -123,6 +124,7 @@ export class Verifier {
         await clear(tx, ['ROW_UNSEEN', 'ECHO_MISMATCH', 'CONTRACT_DRIFT'], instruction.id, SHOWN_AS_APPROVED);
         await clearAttempt(tx, instruction.id, SHOWN_AS_APPROVED);
         if (renamed.length > 0) await tellOfNames(tx, work, renamed);
+        await tellOfBearers(tx, instruction, bearersIn(matched));
         wake(tx, 'RUN', [work.run.id]);
       });
     } catch (error) {
@@ -214,6 +216,10 @@ export class Verifier {
 /** The bank's status of a row, as it is shown or as its add was answered. */
 function statusOf(row: PayableRow, matched: ReadonlyMap<number, SeenPayment>): string {
   return matched.get(row.rowNo)?.status ?? row.bankStatus ?? '';
+}
+
+function bearersIn(matched: ReadonlyMap<number, SeenPayment>) {
+  return [...matched].map(([rowNo, { chargeBearer }]) => ({ rowNo, chargeBearer }));
 }
 
 /** Once a run: a bank that writes names in its own way does so in each of its instructions. */

@@ -209,6 +209,8 @@ it.each([
     (body: Json) => body.paymentTransactionInformation.paymentTransactionIdentification.messageId,
   ],
   ['id', paymentIdOf],
+  ['charges', (body: Json) => body.paymentTransactionAmountInformation.chargesAmount.currency],
+  ['chargeBearer', (body: Json) => body.paymentTransactionAmountInformation.chargeBearer],
 ] as const)('corrupts the %s in the echo only', async (field, read) => {
   await bank.fault({ operation: 'add', kind: 'echo-corrupted', field, nth: 1 });
   const { body } = await bank.add(id);

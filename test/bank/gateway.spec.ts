@@ -196,28 +196,64 @@ describe('the gateway', () => {
     expect(await gateway.getPayment(['901'])).toMatchObject(shown);
   });
 
-  it.each<[unit: AmountUnit, charged: unknown, read: bigint | undefined]>([
+  const showing = async (amounts: Record<string, unknown>) => {
+    const instructedAmount = { value: 1500, currency: 'EUR' };
+    answering({ ...PAYMENT_BODY, paymentTransactionAmountInformation: { instructedAmount, ...amounts } });
+    return gateway.getPayment(['901']);
+  };
+
+  it.each<[unit: AmountUnit, charged: unknown, read: bigint]>([
     ['major', { value: 0.15, currency: 'EUR' }, 15n],
-    ['major', { value: 0.125, currency: 'EUR' }, undefined],
-    ['major', { value: 0.12, currency: 'CHF' }, undefined],
     ['minor', { value: 15, currency: 'EUR' }, 15n],
     ['minor', { value: -15, currency: 'EUR' }, 15n],
     ['major', { value: '-0.15', currency: 'EUR' }, 15n],
-    ['minor', { value: 12.5, currency: 'EUR' }, undefined],
-    ['minor', { value: 12, currency: 'CHF' }, undefined],
-    ['minor', { value: 1e25, currency: 'EUR' }, undefined],
-    ['minor', { value: 'none', currency: 'EUR' }, undefined],
-    ['minor', { value: 0 }, undefined],
+    ['minor', { value: '0', currency: 'EUR' }, 0n],
+    ['major', { value: 0.0, currency: 'CHF' }, 0n],
+  ])('reads charges, counted in %s units, of %j as %s cents', async (unit, chargesAmount, read) => {
+    open(unit);
+    const { chargesMinor, chargesUnread } = await showing({ chargesAmount });
+    expect([chargesMinor, chargesUnread]).toEqual([read, undefined]);
+  });
+
+  it.each<[unit: AmountUnit, charged: unknown]>([
+    ['major', { value: 0.125, currency: 'EUR' }],
+    ['major', { value: 0.12, currency: 'CHF' }],
+    ['minor', { value: 12.5, currency: 'EUR' }],
+    ['minor', { value: 12, currency: 'CHF' }],
+    ['minor', { value: 100_000_000_000, currency: 'EUR' }],
+    ['minor', { value: 1e25, currency: 'EUR' }],
+    ['minor', { value: 'none', currency: 'EUR' }],
+    ['minor', { value: 12 }],
+    ['minor', 12],
+    ['minor', '0.12 EUR'],
+    ['minor', [{ value: 12, currency: 'EUR' }]],
   ])(
-    'reads charges, counted in %s units, of %j as %s cents, and loses no status for them',
-    async (unit, chargesAmount, read) => {
+    'marks charges that cannot be read, counted in %s units, of %j, and loses no status for them',
+    async (unit, chargesAmount) => {
       open(unit);
-      const amounts = { instructedAmount: { value: 1500, currency: 'EUR' }, chargesAmount };
-      answering({ ...PAYMENT_BODY, paymentTransactionAmountInformation: amounts });
-      const payment = await gateway.getPayment(['901']);
-      expect([payment.status, payment.chargesMinor]).toEqual(['INITIATED', read]);
+      const { status, chargesMinor, chargesUnread } = await showing({ chargesAmount });
+      expect([status, chargesMinor, chargesUnread]).toEqual(['INITIATED', undefined, true]);
     },
   );
+
+  it.each([undefined, null, {}, { value: null, currency: 'EUR' }, { value: '' }, { value: 0 }])(
+    'takes charges of %j for none that are shown',
+    async (chargesAmount) => {
+      const { chargesMinor, chargesUnread } = await showing({ chargesAmount });
+      expect([chargesMinor, chargesUnread]).toEqual([undefined, undefined]);
+    },
+  );
+
+  it.each([
+    ['SLEV', 'SLEV'],
+    [' slev', 'SLEV'],
+    ['DEBT', 'DEBT'],
+    ['', undefined],
+    [null, undefined],
+    [undefined, undefined],
+  ])('reads a charge bearer of %j as %s', async (chargeBearer, read) => {
+    expect((await showing({ chargeBearer })).chargeBearer).toBe(read);
+  });
 
   it('takes an empty text for an absent one', async () => {
     const { paymentTransactionInternalInformation: internal } = PAYMENT_BODY;

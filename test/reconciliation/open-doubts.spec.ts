@@ -274,6 +274,7 @@ it('what says that the bank did something else than any sum shows is a doubt whi
     return openDoubts(tx, [ours.run, ours.spareRun]);
   });
   expect([...doubts(ours.run)].sort()).toEqual([
+    'CHARGE_BEARER_DIFFERS',
     'CONTRADICTION',
     'ENDED_BY_BANK',
     'ENTRY_OF_THE_BANK',

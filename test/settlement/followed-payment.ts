@@ -21,6 +21,7 @@ export function followed(change: Partial<FollowedPayment> = {}): FollowedPayment
     returned: false,
     settledOn: null,
     chargesMinor: null,
+    chargesUnread: false,
     ...change,
   };
 }

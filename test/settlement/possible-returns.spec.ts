@@ -114,6 +114,7 @@ describe('money that came in for payments whose money is not kept', () => {
     returned: false,
     settledOn: null,
     chargesMinor: null,
+    chargesUnread: false,
     ...change,
   });
   const failed = (bankStatus: string) => payment(2, { status: 'FAILED', bankStatus });

@@ -14,6 +14,8 @@ const PLACES: Readonly<Record<CorruptibleField, { keys: readonly string[]; inner
   messageId: { keys: ['messageId'], inner: [] },
   id: { keys: ['id'], inner: ['value'] },
   status: { keys: ['status'], inner: ['value'] },
+  charges: { keys: ['chargesAmount'], inner: ['currency'] },
+  chargeBearer: { keys: ['chargeBearer'], inner: [] },
 };
 
 /** Examples of the IBAN registry: well-formed, so that only comparing finds them. */
@@ -45,6 +47,7 @@ function otherLeaf(value: unknown, field: CorruptibleField): unknown {
   if (value instanceof RawNumber) return new RawNumber(`1${value.text}`);
   if (typeof value !== 'string') return value;
   if (field === 'iban') return electronicIban(value) === OTHER_IBAN ? ANOTHER_IBAN : OTHER_IBAN;
+  if (field === 'chargeBearer') return 'DEBT';
   if (field === 'status') return value === 'SETTLED' ? 'FAILED' : 'SETTLED';
   // Another zero behind a decimal point would change nothing.
   return field === 'amount' ? `1${value}` : `${value}0`;
