@@ -150,4 +150,4 @@ function tellOfPart(
 }
 
 const KEPT_OR_CHARGED =
-  'It was paid once, and counts as returned; what is lacking is not back. Banks may have charged it for the return, or the payee kept it: nobody of the instruction is paid again before this is answered. RESUME says that the payee kept nothing: it is then paid again, whole, as any payment that came back. Else ACKNOWLEDGE: no successor pays it then, and what is still owed is paid by a row with that amount, uploaded as its supplement, where an approver releases it.';
+  'It was paid once, and counts as returned; what is lacking is not back. Banks may have charged it for the return, or the payee kept it: nobody of the instruction is paid again before this is answered. RESUME says that the payee kept nothing: it is then paid again, whole, like any payment that came back. Else ACKNOWLEDGE: no successor pays it then, and what is still owed is paid by a row with that amount, uploaded as its supplement, where an approver releases it.';
