@@ -156,6 +156,7 @@ function followed(instruction: Instruction, payment: Payment): FollowedPayment {
     shownOtherwise: null,
     rank,
     returned: false,
+    returnedMinor: null,
     settledOn: null,
     chargesMinor: null,
     chargesUnread: false,

@@ -175,7 +175,8 @@ export class AttentionDesk {
   ): Promise<void> {
     switch (action.action) {
       case 'ACKNOWLEDGE':
-        return;
+        // While it was open it kept its run stopped, whatever had stopped that.
+        return attention.kind === 'ECHO_MISMATCH' ? resumeAfter(tx, attention) : undefined;
       case 'EXECUTED':
         return attention.kind === 'UNRECORDED_SUBMIT'
           ? this.unrecorded.takeOver(tx, attention, action, shown)

@@ -53,7 +53,7 @@ const attention = z.object({
     .string()
     .nullable()
     .describe(
-      `Of LOW_BALANCE, and of TOTALS_UNSEEN about the balance: what the account falls short by. ${ofWhomMaySeePayments}`,
+      `Of LOW_BALANCE, and of TOTALS_UNSEEN about the balance: what the account falls short by. Of ECHO_MISMATCH about a payment that came back in part: what is not back. ${ofWhomMaySeePayments}`,
     ),
   beyond: z
     .object({ payments: z.int(), amount: z.string() })

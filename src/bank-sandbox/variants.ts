@@ -176,6 +176,8 @@ export interface Variants {
   chargeMinor: number;
   /** Whether records write a charge as an amount, or as what is taken from the account, negative as in its entries. */
   chargeSign: 'positive' | 'negative';
+  /** Cents the other bank keeps of each payment that it returns: what is left comes back, and is its amount from then on. */
+  returnChargeMinor: number;
   /** Requests a minute before 429, told in `X-RateLimit-*` headers; 0 is without a limit. */
   requestsPerMinute: number;
   /** Subscriptions list `account.credited` too, an event the document observed and does not explain; none is sent. */
@@ -242,6 +244,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   executionDays: 'every',
   chargeMinor: 0,
   chargeSign: 'positive',
+  returnChargeMinor: 0,
   requestsPerMinute: 0,
   creditedEvent: false,
 };
@@ -335,6 +338,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   executionDays: choice('every', 'target', 'next'),
   chargeMinor: whole(0, MAX_CHARGE_MINOR),
   chargeSign: choice('positive', 'negative'),
+  returnChargeMinor: whole(0, MAX_CHARGE_MINOR),
   requestsPerMinute: whole(0, MANY),
   creditedEvent: flag,
 };

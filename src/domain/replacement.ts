@@ -30,6 +30,8 @@ export const REPLACEMENT_REFUSALS = {
   FURTHER_PAY_NEEDS_CHOICE:
     'Another run pays the employee too, and one of the two is further pay that a person released and that may have been meant in place of the other: choose this one by its id if both are owed.',
   EXCLUSION_NEEDS_CHOICE: 'The payment was taken out by a person: choose it by its id.',
+  RETURNED_IN_PART:
+    'Less of the payment came back than was paid, and two people have not said that its payee kept nothing: what is still owed is paid by a row that is uploaded with supplementOf, where it is held until a person releases it.',
   RETURN_NEEDS_CHOICE: 'The payment was paid and came back: choose it by its id.',
   RETURN_NEEDS_REASON: 'The payment was paid and came back: say why it is paid again.',
   ROW_CHANGED: 'The stored payment is not the row that was approved.',
@@ -48,6 +50,8 @@ export interface ReplaceablePayment {
   contradicted: boolean;
   /** Whether an attention about its status or its content is open, or a submit that is not in the record may have paid it. */
   doubted: boolean;
+  /** Whether less of it came back than was paid, and two people have not said that its payee kept nothing. */
+  mayBeKept: boolean;
   /** `live`: one that replaces it may pay; `ended`: one that replaces it, or what it replaces, was sent and did not. */
   successor: 'none' | 'live' | 'ended';
   /** Whether a live payment of the same employee, period and kind of pay exists that does not replace it. */
@@ -74,6 +78,7 @@ export function refusalOfReplacement(
   if (payment.doubted || isUndecided(payment)) return 'PAYMENT_STATUS_UNCLEAR';
   if (!isPaymentFinal(payment.status)) return 'PAYMENT_NOT_FINISHED';
   if (payment.status === 'SETTLED' && !payment.returned) return 'PAYMENT_SETTLED';
+  if (payment.mayBeKept) return 'RETURNED_IN_PART';
   if (payment.successor === 'live') return 'PAYMENT_ALREADY_REPLACED';
   if (payment.successor === 'ended') return 'SUCCESSOR_ENDED';
   if (payment.paidOtherwise) return 'EMPLOYEE_PAID_OTHERWISE';

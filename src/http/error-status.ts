@@ -108,6 +108,11 @@ export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
     code: 'PAYMENT_CONTRADICTED',
     detail: 'The bank has shown contradicting statuses of a payment that would be replaced: it never is.',
   },
+  replaced_is_not_kept: {
+    code: 'RETURNED_IN_PART',
+    detail:
+      'Less came back than was paid of a payment that would be replaced, and two people have not said that its payee kept nothing.',
+  },
   replaced_was_not_paid: {
     code: 'PAYMENT_NOT_FINISHED',
     detail: 'A payment that would be replaced may still be paid, or was.',

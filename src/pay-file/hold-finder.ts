@@ -5,6 +5,7 @@ import { MAX_DAYS_AHEAD } from '../employer/pay-limits';
 import { runsThatMayHavePaid } from '../pay-run/forgotten-pay';
 import { foldedId } from '../pay-run/folded-id';
 import { PayKey, RunOfKey } from '../pay-run/pay-key';
+import { MAY_BE_KEPT } from '../pay-run/replaced.store';
 import { Compared, rowsOfRun } from '../pay-run/same-rows';
 import { findAlikeIds, findAlikeNames } from './alike-ids';
 import { createHoldTable, note, otherRuns } from './found-hold';
@@ -139,8 +140,11 @@ async function findSharedAccounts(tx: EmployerTransaction, compared: Compared): 
   );
 }
 
-/** Whether a payment `p` came back, of which the bank has not shown two ends: one of these is as paid as it is known to be. */
-const CAME_BACK = `(p.returned_at IS NOT NULL AND NOT EXISTS (SELECT FROM attention a
+/**
+ * Whether a payment `p` came back whole, or so that nobody kept the rest, of which the bank has not shown two ends: else it is
+ * as paid as it is known to be.
+ */
+const CAME_BACK = `(p.returned_at IS NOT NULL AND NOT ${MAY_BE_KEPT} AND NOT EXISTS (SELECT FROM attention a
   WHERE a.employer_id = p.employer_id AND a.payment_id = p.id AND a.kind = 'CONTRADICTION'))`;
 
 /**

@@ -118,7 +118,7 @@ export const ATTENTION_WORDS = {
       'The instruction was abandoned before any submit: none of it is paid. It is built again, unless its run has ended or it was built too often.',
     askBank:
       'Why does the bank show another amount, currency, IBAN or message id than it was sent in {ref}, or another payment id than it answered?',
-    actions: ['RESUME'],
+    actions: ['RESUME', 'ACKNOWLEDGE'],
   },
   NAME_DIFFERS: {
     certain: 'Amounts and IBANs are as approved where the bank shows them, and nothing is held back.',
@@ -358,6 +358,9 @@ export const UNSENT_OR_NOT = `${BEFORE_SUBMIT}the bank does not say whether some
 export const WAS_IT_SUBMITTED =
   'Was customer instruction {ref} submitted by anybody? If it was, which of its payments are executed? If not, please cancel them.';
 
+/** How the question begins of a payment that is shown as returned with less than was paid. */
+export const BACK_IN_PART = 'Less came back of ';
+
 /** How the question begins that is asked because a successor was refused: no run waits for its answer. */
 export const SUCCESSOR_REFUSED = 'A successor of ';
 
@@ -368,7 +371,7 @@ const HAD_SETTLED = 'of payments that had ended as SETTLED:';
  * The actions on offer. What a status means is decided while payments wait for it, and then nothing else ends them; nor
  * does anything but the bank's word let a run go on that waits for it. Of payments that ended unpaid it can only be said
  * that they stay so. What is not shown is built again before the submit only. The only payment of a run is
- * not taken out of it.
+ * not taken out of it. That it is known what became of the rest is said only of what came back in part.
  */
 export function actionsFor(asked: Asked): readonly AttentionAction[] {
   const { kind, payments, happened } = asked;
@@ -377,6 +380,7 @@ export function actionsFor(asked: Asked): readonly AttentionAction[] {
   if (kind === 'ROW_UNSEEN' && !happened.startsWith(BEFORE_SUBMIT)) return ['ACKNOWLEDGE'];
   if (kind === 'ROW_UNSEEN' && happened.startsWith(UNSENT_OR_NOT)) return ['TRY_AGAIN'];
   if (kind === 'ROW_REFUSED_BY_BANK' && payments === 1) return ['TRY_AGAIN'];
+  if (kind === 'ECHO_MISMATCH' && !happened.startsWith(BACK_IN_PART)) return ['RESUME'];
   if (kind !== 'UNKNOWN_STATUS') return actions;
   const waiting = payments > 0 && !happened.includes(HAD_SETTLED);
   if (waiting && isAfterEnd(asked)) return ['NOT_PAID'];

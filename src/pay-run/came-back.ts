@@ -6,7 +6,7 @@ import type { AskedRecord } from './attention.entity';
 export interface Returned {
   instructionId: string;
   rowNo: number;
-  /** Minor units. */
+  /** What came back, in minor units. */
   minor: string;
   /** Microseconds since 1970: more can happen within a millisecond. */
   returnedAt: bigint;
@@ -39,7 +39,7 @@ export async function returnedOf(
     returned_at: string;
     came_back_as: string | null;
   }>(
-    `SELECT i.id AS instruction_id, p.row_no, p.amount_minor, ${microseconds('p.returned_at')} AS returned_at, b.came_back_as FROM payment p
+    `SELECT i.id AS instruction_id, p.row_no, coalesce(p.returned_minor, p.amount_minor) AS amount_minor, ${microseconds('p.returned_at')} AS returned_at, b.came_back_as FROM payment p
      JOIN planned_instruction l ON l.employer_id = p.employer_id AND l.pay_run_id = p.pay_run_id
        AND p.row_no BETWEEN l.first_row AND l.last_row
      JOIN instruction i ON i.employer_id = l.employer_id AND i.planned_instruction_id = l.id

@@ -8,7 +8,7 @@ import { Attention } from './attention.entity';
 import { aboutInstruction, type Alarm, clear, type Open, openAbout, raise } from './attention.store';
 import { ATTENTION_WORDS, notPaid } from './attention-words';
 import { Instruction } from './instruction.entity';
-import { CONTRADICTED, PAID_OTHERWISE } from './replaced.store';
+import { CONTRADICTED, MAY_BE_KEPT, PAID_OTHERWISE } from './replaced.store';
 
 /** Each payment `p` of an instruction `i` that no run of which nothing is left to be submitted makes again. */
 const notMadeAgain = (instructionId: string) => `FROM instruction i
@@ -32,6 +32,8 @@ interface CameBack {
   amount_minor: string;
   /** Whether another payment pays, or may pay, its employee: then it cannot be replaced. */
   otherwise: boolean;
+  /** Whether less of it came back than was paid, and two people have not said that its payee kept nothing. */
+  kept: boolean;
 }
 
 /**
@@ -45,7 +47,8 @@ export async function tellOfReturned(
   // Who decides it, or submits what pays some of them again, at this moment has done so before it is told anew.
   await lockAsked(tx, instruction.id);
   const back = await tx.query<CameBack>(
-    `SELECT p.id, p.row_no, p.amount_minor, ${PAID_OTHERWISE} OR ${CONTRADICTED} AS otherwise
+    `SELECT p.id, p.row_no, p.amount_minor, ${PAID_OTHERWISE} OR ${CONTRADICTED} AS otherwise,
+       ${MAY_BE_KEPT} AS kept
      ${notMadeAgain('$2')} AND p.returned_at IS NOT NULL AND p.row_no NOT IN (${DECIDED_ROWS})
        AND NOT EXISTS (SELECT FROM attention c
          WHERE c.employer_id = $1 AND c.payment_id = p.id AND c.kind = 'CONTRADICTION')
@@ -85,9 +88,11 @@ function alarmOf(back: readonly CameBack[]) {
   const others = back.filter(({ otherwise }) => otherwise);
   const isOf = others.length === 1 ? 'the person' : 'the people';
   const apart = ` Another payment of the period pays ${isOf} of ${rowsOf(others)}, or may.`;
+  const kept = back.filter((one) => one.kept);
+  const inPart = ` Less than was paid came back of ${rowsOf(kept)}: its ECHO_MISMATCH says how it is paid.`;
   return {
     kind: 'PAYMENT_RETURNED',
-    happened: `What had been paid by a submitted instruction came back: ${rowsOf(back)}.${others.length > 0 ? apart : ''}`,
+    happened: `What had been paid by a submitted instruction came back: ${rowsOf(back)}.${others.length > 0 ? apart : ''}${kept.length > 0 ? inPart : ''}`,
     certain: certainOf(back.length - others.length, others.length),
     payments: back.length,
     amountMinor: sumMinor(back.map((one) => BigInt(one.amount_minor))),

@@ -161,7 +161,7 @@ function totalsOf(tx: EmployerTransaction, payRunId: string): Promise<StatusTota
     `SELECT status, count(*)::int AS count, sum(amount_minor) AS amount_minor,
        count(returned_at)::int AS returned, count(written_name_sealed)::int AS names_changed,
        count(*) FILTER (WHERE ${IS_FURTHER})::int AS further,
-       coalesce(sum(amount_minor) FILTER (WHERE returned_at IS NOT NULL), 0) AS returned_minor
+       coalesce(sum(coalesce(returned_minor, amount_minor)) FILTER (WHERE returned_at IS NOT NULL), 0) AS returned_minor
      FROM payment p WHERE employer_id = $1 AND pay_run_id = $2 GROUP BY status`,
     [tx.employerId, payRunId],
   );

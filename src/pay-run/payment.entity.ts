@@ -38,4 +38,5 @@ export class Payment {
   @Column('bigint', { nullable: true, transformer: bigintColumn }) chargesMinor!: bigint | null;
   @Column('date', { nullable: true }) settledOn!: string | null;
   @Column('timestamptz', { nullable: true }) returnedAt!: Date | null;
+  @Column('bigint', { transformer: bigintColumn, nullable: true }) returnedMinor!: bigint | null;
 }

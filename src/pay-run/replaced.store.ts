@@ -58,6 +58,10 @@ const REPAYS_RETURNED = `(SELECT count(*) > 0 FROM ${byKey('payment', 'o.replace
 export const PAID_OTHERWISE = `EXISTS (${OTHER_PAY}
   AND (o.release_sequence = p.release_sequence OR p.live AND NOT ${REPAYS_RETURNED}))`;
 
+/** Whether less of a payment `p` came back than was paid, and two people have not said that its payee kept nothing. */
+export const MAY_BE_KEPT = `(p.returned_minor IS NOT NULL
+  AND may_be_kept(p.employer_id, p.id, p.amount_minor - p.returned_minor))`;
+
 /** A payment `p` and those before it, each made instead of the one before. */
 const CHAIN = `chain AS (
     SELECT p.id, p.replaces_payment_id AS before
@@ -172,7 +176,7 @@ async function candidates(
      SELECT p.id, p.employee_id AS "employeeId", p.release_sequence AS "releaseSequence", p.status,
        p.returned_at IS NOT NULL AS returned,
        coalesce(b.shown_status, ${STATUS_AS_FOLLOWED}) AS "bankStatus", ${DECIDED_STATUSES} AS "decidedStatuses",
-       ${CONTRADICTED} AS contradicted,
+       ${CONTRADICTED} AS contradicted, ${MAY_BE_KEPT} AS "mayBeKept",
        p.pay_run_id IN (SELECT subject_id FROM asked)
          OR coalesce(b.instruction_id IN (SELECT instruction_id FROM asked), false)
          OR coalesce(b.instruction_id IN (SELECT instruction_id FROM otherwise), false)
@@ -207,6 +211,8 @@ export interface EndedPayment {
   /** As received; null where none was heard of. */
   bankStatus: string | null;
   bankIds: KnownIds;
+  /** Whether less of it came back than was paid, and two people have not said that its payee kept nothing. */
+  mayBeKept: boolean;
   /** Whether two people have the bank's word that it is unpaid though it is not shown in this instruction. */
   byWord: boolean;
 }
@@ -267,6 +273,7 @@ async function endedInstructions(
     row_no: number;
     status: PaymentStatus;
     returned: boolean;
+    may_be_kept: boolean;
     decided_statuses: string[];
     bank_status: string | null;
     bank_payment_id: string | null;
@@ -285,7 +292,7 @@ async function endedInstructions(
          AND i.bank_instruction_id IS NOT NULL),
      otherwise AS MATERIALIZED (${SHOWN_OTHERWISE})
      SELECT i.id AS instruction_id, i.status AS instruction_status, i.bank_instruction_id, i.account_id,
-       i.created_at, i.id IN (SELECT instruction_id FROM otherwise) AS shown_otherwise, p.id AS payment_id, p.row_no, p.status, p.returned_at IS NOT NULL AS returned, ${DECIDED_STATUSES} AS decided_statuses,
+       i.created_at, i.id IN (SELECT instruction_id FROM otherwise) AS shown_otherwise, p.id AS payment_id, p.row_no, p.status, p.returned_at IS NOT NULL AS returned, ${MAY_BE_KEPT} AS may_be_kept, ${DECIDED_STATUSES} AS decided_statuses,
        b.bank_status,
        b.bank_payment_id, b.bank_transaction_id,
        EXISTS (SELECT FROM unseen_decision w
@@ -314,6 +321,7 @@ async function endedInstructions(
       rowNo: row.row_no,
       status: row.status,
       returned: row.returned,
+      mayBeKept: row.may_be_kept,
       decidedStatuses: row.decided_statuses,
       bankStatus: row.bank_status,
       bankIds: knownIds(row.bank_payment_id, row.bank_transaction_id),

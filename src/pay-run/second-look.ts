@@ -133,7 +133,9 @@ export class SecondLook {
       ]
         .flatMap((one) => statusesShown(standingOf(one), one.wasSettled))
         .filter((status) => !isLeftAside(payment, status));
-      const moved = statuses.find((status) => lookAgain(payment, status) === 'moved');
+      const moved = payment.mayBeKept
+        ? BACK_IN_PART
+        : statuses.find((status) => lookAgain(payment, status) === 'moved');
       if (statuses.length === 0) reading.unseen.push(...unseenOf(instruction, [payment]));
       else if (moved !== undefined)
         reading.moved.push({
@@ -162,6 +164,9 @@ export class SecondLook {
 
 /** Instead of a status, in words: what became of the others of such an instruction is not certain. */
 const SHOWN_OTHERWISE = 'a payment otherwise than it was sent';
+
+/** Instead of a status, too. */
+const BACK_IN_PART = 'less as returned than was paid';
 
 function movedOf(
   { instructionId, bankInstructionId, payments }: EndedInstruction,

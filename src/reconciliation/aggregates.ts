@@ -28,7 +28,8 @@ export interface Pair extends CountAndSum {
 /** Payments of one end that were replaced. */
 export interface Superseded extends CountAndSum {
   status: PaymentStatus;
-  returned: boolean;
+  /** What came back of them; null where they did not. */
+  returnedMinor: bigint | null;
   /** Whether the bank has them in a live instruction: what was released at the cut-off may never have been added. */
   atBank: boolean;
 }
@@ -56,7 +57,9 @@ export interface RunAggregates {
   /** Moves of payments in the history, by `from>to`. */
   moves: ReadonlyMap<string, CountAndSum>;
   payments: ReadonlyMap<PaymentStatus, CountAndSum>;
+  /** What came back, and what of these payments did not. */
   returned: CountAndSum;
+  notBack: CountAndSum;
   /** What the bank charged for payments that have ended, paid or not, and for how many of them it shows a charge. */
   charges: CountAndSum;
   /** Planned instructions of the standing version by the state of their live instruction, PLANNED where none is. */
@@ -84,6 +87,7 @@ type Part =
   | 'move'
   | 'payment'
   | 'returned'
+  | 'notBack'
   | 'charges'
   | 'plan'
   | 'unbuilt'
@@ -180,8 +184,11 @@ const AGGREGATES = `
   SELECT 'payment', pay_run_id, status, NULL, NULL, count(*), sum(amount_minor)
   FROM payment WHERE employer_id = $1 AND pay_run_id = ANY ($2) GROUP BY pay_run_id, status
   UNION ALL
-  SELECT 'returned', pay_run_id, '', NULL, NULL, count(*), sum(amount_minor)
+  SELECT 'returned', pay_run_id, '', NULL, NULL, count(*), sum(coalesce(returned_minor, amount_minor))
   FROM payment WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND returned_at IS NOT NULL GROUP BY pay_run_id
+  UNION ALL
+  SELECT 'notBack', pay_run_id, '', NULL, NULL, count(*), sum(amount_minor - returned_minor)
+  FROM payment WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND returned_minor IS NOT NULL GROUP BY pay_run_id
   UNION ALL
   SELECT 'charges', pay_run_id, '', NULL, NULL, count(*), sum(charges_minor)
   FROM payment WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND charges_minor <> 0
@@ -237,7 +244,8 @@ const AGGREGATES = `
     AND p.id IN (SELECT payment_id FROM payment_decision WHERE employer_id = $1)
   GROUP BY p.pay_run_id, p.status, l.bank_status, l.status
   UNION ALL
-  SELECT 'superseded', p.pay_run_id, p.status, (p.returned_at IS NOT NULL)::text, (l.payment_id IS NOT NULL)::text,
+  SELECT 'superseded', p.pay_run_id, p.status,
+    CASE WHEN p.returned_at IS NOT NULL THEN sum(coalesce(p.returned_minor, p.amount_minor))::text END, (l.payment_id IS NOT NULL)::text,
     count(*), sum(p.amount_minor)
   FROM payment p
   LEFT JOIN at_bank l ON l.payment_id = p.id AND l.row_no = p.row_no AND l.add_outcome IN ('ADDED', 'ADOPTED')
@@ -284,6 +292,7 @@ function gather(rows: readonly Row[]): RunAggregates {
     moves: new Map(of('move').map((row) => [`${row.k1}>${row.k2 ?? ''}`, sumOf(row)])),
     payments: new Map(of('payment').map((row) => [row.k1 as PaymentStatus, sumOf(row)])),
     returned: one('returned'),
+    notBack: one('notBack'),
     charges: one('charges'),
     planned: new Map(of('plan').map((row) => [row.k1 as InstructionStatus, sumOf(row)])),
     unbuilt: new Map(of('unbuilt').map((row) => [row.k1 as 'planned' | 'at the bank', sumOf(row)])),
@@ -298,7 +307,7 @@ function gather(rows: readonly Row[]): RunAggregates {
     decided: of('decided').map(pairOf),
     superseded: of('superseded').map((row) => ({
       status: row.k1 as PaymentStatus,
-      returned: row.k2 === 'true',
+      returnedMinor: row.k2 === null ? null : BigInt(row.k2),
       atBank: row.k3 === 'true',
       ...sumOf(row),
     })),

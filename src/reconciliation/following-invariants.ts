@@ -24,11 +24,11 @@ export const FOLLOWING_INVARIANTS: readonly Invariant[] = [
     {
       name: 'differences-were-told',
       sentence:
-        'What the bank shows of a payment otherwise than it is recorded, or in a status that no document names after its end, people were told.',
+        'What the bank shows of a payment otherwise than it is recorded, or in a status that no document names after its end, and what of one did not come back, people were told.',
       scope: 'internal',
     },
     `WITH told AS MATERIALIZED (
-       SELECT kind, payment_id, instruction_id, happened FROM attention
+       SELECT kind, payment_id, instruction_id, happened, lacking_minor FROM attention
        WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND kind IN ('ECHO_MISMATCH', 'UNKNOWN_STATUS')),
      doubted AS MATERIALIZED (
        SELECT * FROM at_bank WHERE shown_otherwise IS NOT NULL OR shown_status IS NOT NULL)
@@ -40,7 +40,12 @@ export const FOLLOWING_INVARIANTS: readonly Invariant[] = [
        OR b.shown_status IS NOT NULL AND NOT EXISTS (
          SELECT FROM told WHERE kind = 'UNKNOWN_STATUS' AND instruction_id = b.instruction_id
            AND strpos(happened, ' ' || b.shown_status || ' (') > 0)
-     GROUP BY i.pay_run_id, i.id`,
+     GROUP BY i.pay_run_id, i.id
+     UNION ALL
+     SELECT m.pay_run_id, NULL::uuid, count(*) FROM paid m
+     WHERE m.returned_minor IS NOT NULL AND NOT EXISTS (SELECT FROM told
+       WHERE kind = 'ECHO_MISMATCH' AND payment_id = m.id AND lacking_minor >= m.amount_minor - m.returned_minor)
+     GROUP BY m.pay_run_id`,
   ),
   inSql(
     {

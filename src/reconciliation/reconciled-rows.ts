@@ -26,6 +26,8 @@ export interface ReconciledRow {
   bankStatus: string | null;
   settledOn: string | null;
   returnedAt: Date | null;
+  /** What came back of it; null where nothing did. */
+  returnedMinor: bigint | null;
   /** What the bank charged on top, where it shows it. */
   chargesMinor: bigint | null;
   /** The payment of an earlier run it is made instead of, and the one made instead of it. */
@@ -44,6 +46,7 @@ interface StoredRow extends StoredFields {
   status: PaymentStatus;
   settled_on: string | null;
   returned_at: Date | null;
+  returned_minor: string | null;
   charges_minor: string | null;
   bank_payment_id: string | null;
   bank_status: string | null;
@@ -54,6 +57,7 @@ interface StoredRow extends StoredFields {
 const ROWS = `
   SELECT p.id, p.row_no, p.line, p.employee_id, p.name_sealed, p.iban_sealed, p.bic, p.amount_minor, p.currency,
     p.remittance, p.replaces_payment_id, p.row_hash, p.status, p.settled_on::text AS settled_on, p.returned_at,
+    CASE WHEN p.returned_at IS NOT NULL THEN coalesce(p.returned_minor, p.amount_minor) END AS returned_minor,
     p.charges_minor, b.bank_payment_id, b.bank_status, ${REPLACED_BY} AS replaced_by_id,
     d.action_id AS decision_id
   FROM payment p
@@ -128,6 +132,7 @@ function readRow(personal: PersonalData, run: PayRun, row: StoredRow): Reconcile
     bankStatus: row.bank_status,
     settledOn: row.settled_on,
     returnedAt: row.returned_at,
+    returnedMinor: row.returned_minor === null ? null : BigInt(row.returned_minor),
     chargesMinor: row.charges_minor === null ? null : BigInt(row.charges_minor),
     replacesPaymentId: row.replaces_payment_id,
     replacedByPaymentId: row.replaced_by_id,

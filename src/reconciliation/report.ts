@@ -33,6 +33,7 @@ export const TABLE_LINES = [
   'atBank',
   'settled',
   'returned',
+  'notBack',
   'notPaid',
   'inFlight',
   'void',
@@ -57,6 +58,8 @@ export const TABLE_MEANING: Readonly<Record<TableLine, string>> = {
     'Payments that the bank has, submitted or not, but for those of abandoned or cancelled instructions; they stand in other lines too.',
   settled: 'Paid, as the bank shows or says in writing; what came back since is among them.',
   returned: 'The part of settled that came back.',
+  notBack:
+    'What of returned payments did not come back, as the bank shows less than was paid: charged for the return, or kept. It stays where they are paid again.',
   notPaid: 'Submitted and ended unpaid: failed, rejected or cancelled at the bank.',
   inFlight: 'Submitted, without an end so far.',
   void: 'Not executed, released at the cut-off or declared unpaid: a successor or a supplement can pay them, unless their instruction was found to have moved.',
@@ -228,6 +231,7 @@ function tableOf(run: RunAggregates, bank: readonly BankPart[], lines: readonly 
     atBank: add(bank.filter(isLive)),
     settled: actual('SETTLED'),
     returned: run.returned,
+    notBack: run.notBack,
     notPaid: actual('NOT_PAID'),
     inFlight: actual('IN_FLIGHT'),
     void: run.payments.get('VOID') ?? NOTHING,
@@ -241,20 +245,25 @@ function withCharges({ count, amountMinor }: CountAndSum, { charges }: RunAggreg
   return { count, amountMinor: amountMinor + charges.amountMinor };
 }
 
-/** The lines in which replaced payments stand, by how they ended. What was charged and debited stays: it left the account. */
-function linesOf({ status, returned, atBank }: Superseded): readonly TableLine[] {
+/** The lines in which replaced payments stand, by how they ended. What was charged, debited and is not back stays: it left the account. */
+function linesOf({ status, returnedMinor, atBank }: Superseded): readonly TableLine[] {
   if (status === 'EXCLUDED') return ['uploaded', 'excluded'];
   const built: readonly TableLine[] = atBank ? ['uploaded', 'approved', 'atBank'] : ['uploaded', 'approved'];
   if (status === 'VOID') return [...built, 'void'];
   if (status !== 'SETTLED') return [...built, 'notPaid'];
-  return returned ? [...built, 'settled', 'returned'] : [...built, 'settled'];
+  return returnedMinor !== null ? [...built, 'settled', 'returned'] : [...built, 'settled'];
 }
 
 function supersededTable(parts: readonly Superseded[]): Table {
-  const sums = TABLE_LINES.map(
-    (name) => [name, add(parts.filter((part) => linesOf(part).includes(name)))] as const,
-  );
+  const sums = TABLE_LINES.map((name) => {
+    const ofLine = parts.filter((part) => linesOf(part).includes(name));
+    return [name, add(name === 'returned' ? ofLine.map(cameBackOf) : ofLine)] as const;
+  });
   return Object.fromEntries(sums) as Record<TableLine, CountAndSum>;
+}
+
+function cameBackOf({ count, amountMinor, returnedMinor }: Superseded): CountAndSum {
+  return { count, amountMinor: returnedMinor ?? amountMinor };
 }
 
 /** One table without another, line by line. */

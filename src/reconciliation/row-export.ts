@@ -36,6 +36,7 @@ const HEADER = csvLine([
   'replaces_payment_id',
   'replaced_by_payment_id',
   'decision_id',
+  'returned_amount',
 ]);
 
 /** Streams every row of a run. An export keeps a connection to its end, so only some run at a time. */
@@ -121,6 +122,7 @@ function csvOf(row: ReconciledRow): string {
     showOptional(row.replacesPaymentId),
     showOptional(row.replacedByPaymentId),
     showOptional(row.decisionId, 'act'),
+    row.returnedMinor,
   ]);
 }
 
@@ -143,6 +145,7 @@ function jsonOf(row: ReconciledRow): Record<string, string | number | null> {
     replacesPaymentId: showOptional(row.replacesPaymentId),
     replacedByPaymentId: showOptional(row.replacedByPaymentId),
     decisionId: showOptional(row.decisionId, 'act'),
+    returnedAmount: row.returnedMinor === null ? null : formatMinor(row.returnedMinor),
   };
 }
 

@@ -32,7 +32,7 @@ import { Waiting, waitingOf } from './restore-waiting';
 import { RestoreWatch } from './restore-watch';
 import { auditWithdrawn, lapseRestored, withdrawRestored } from './restored-approvals';
 import { takenBackBefore } from './taken-back';
-import { ASKED_OF, tellUnrecorded } from './unrecorded-submits';
+import { ASKED_OF, tellUnrecorded, UnrecordedSubmits } from './unrecorded-submits';
 
 /** What a restore was told as. */
 export interface Restore {
@@ -70,6 +70,7 @@ export class RestoreCheck {
     private readonly reader: InstructionReader,
     private readonly adoption: RestoreAdoption,
     private readonly watch: RestoreWatch,
+    private readonly unrecorded: UnrecordedSubmits,
     @Inject(CONFIG) private readonly config: Pick<Config, 'WATCH_DAYS'>,
   ) {}
 
@@ -141,8 +142,8 @@ export class RestoreCheck {
 
   /**
    * Takes over what could not be taken over before its run moved: one that people approved again, as it was; or before the
-   * bank was done with it. Of what is not, and was found in an undocumented status, people are told once it was submitted.
-   * @throws BankClientError
+   * bank was done with it. Of what is not, and was found in an undocumented status, people are told once it was submitted;
+   * what they have decided is counted once the bank shows how all of it ended. @throws BankClientError
    */
   async adoptWaiting(employerId: string): Promise<void> {
     const waiting = await this.database.inEmployer(employerId, (tx) => waitingOf(tx, this.config.WATCH_DAYS));
@@ -153,7 +154,10 @@ export class RestoreCheck {
     }
   }
 
-  private async adoptOne(employerId: string, { key, goesOn, isOpen, ...waiting }: Waiting): Promise<void> {
+  private async adoptOne(
+    employerId: string,
+    { key, goesOn, isOpen, isUncounted, ...waiting }: Waiting,
+  ): Promise<void> {
     const { bankInstructionId, payRunId } = waiting;
     const before = this.refused.get(bankInstructionId);
     if (before?.key === key && performance.now() < before.againMs) return;
@@ -164,6 +168,8 @@ export class RestoreCheck {
     if (refusal === undefined) this.refused.delete(bankInstructionId);
     else this.refused.set(bankInstructionId, { key, againMs });
     if (refusal !== undefined && isOpen) await this.watch.step(employerId, waiting);
+    if (refusal !== undefined && isUncounted && payRunId !== null)
+      await this.unrecorded.count(employerId, { ...waiting, payRunId });
     if (payRunId !== null) await this.database.inEmployer(employerId, (tx) => tellUnrecorded(tx, [payRunId]));
   }
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isNotToBeRead, NotFound } from '../bank/errors';
+import { isNotToBeRead, NotFound, unless } from '../bank/errors';
 import { Database, EmployerTransaction } from '../database/database';
 import { isUndocumented, NOT_PROCESSABLE, readBankStatus, shownAs, standingOf } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
@@ -65,7 +65,7 @@ export class UnrecordedSubmits {
   /**
    * Takes over what the bank shows as it was approved. Otherwise the bank's written reference is needed: with it what was
    * verified before is followed all the same and everything stops, and of the rest it is written down that it was executed,
-   * and how much where the bank shows how every payment ended, so that its run ends at the cut-off and pays nobody of it again.
+   * and how much as soon as the bank shows how every payment ended, so that its run ends at the cut-off and pays nobody of it again.
    * @throws DomainError NOT_AS_APPROVED, which says what differs
    */
   async takeOver(
@@ -93,6 +93,25 @@ export class UnrecordedSubmits {
     for (const { forgotten } of all) await tellWhereReleasedSince(tx, forgotten.bankInstructionId, run);
     await clearSettled(tx, [run.id], await askedOf(tx, [run.id]), attention.id);
     if (refused.length > 0) await wakeUnsent(tx, [run.id]);
+  }
+
+  /**
+   * Counts what two people have decided before the bank showed how each payment ended, once it does; what it shows otherwise
+   * than approved, or lets nobody read, stays a doubt. @throws BankClientError that may pass
+   */
+  async count(employerId: string, forgotten: Forgotten): Promise<void> {
+    const look = await unless(isNotToBeRead, this.adoption.look(employerId, forgotten));
+    const executed = executedOf(look);
+    if (executed === undefined) return;
+    await this.database.inEmployer(employerId, async (tx) => {
+      await lockRun(tx, forgotten.payRunId);
+      await tx.query(
+        `UPDATE forgotten_instruction SET executed_payments = $3, executed_minor = $4
+         WHERE employer_id = $1 AND bank_instruction_id = $2 AND adopted_at IS NULL AND action_id IS NOT NULL
+           AND executed_payments IS NULL`,
+        [employerId, forgotten.bankInstructionId, executed.count, executed.amountMinor],
+      );
+    });
   }
 
   /** @returns why it is not taken over */
@@ -259,7 +278,7 @@ const NOT_SENT_ON = 'The run is not sent on before this is decided.';
 const AS_SUBMITTED = ' as submitted';
 
 const OVER =
-  'The run goes on no more, and nobody whom it paid is paid again by itself. Once this is decided on the written word of the bank, what it executed is counted beside the payments of the run where it shows each as it was approved, and as settled or ended unpaid; else it stays a doubt of its report.';
+  'The run goes on no more, and nobody whom it paid is paid again by itself. Once this is decided on the written word of the bank, what it executed is counted beside the payments of the run as soon as it shows each as it was approved, and as settled or ended unpaid: until then, and where one came back, it stays a doubt of its report, and only the bank is waited for: nobody decides it again.';
 
 /**
  * After submits of runs were, or were not, taken back: people are asked about what is left of a run that can only go on, or

@@ -39,6 +39,8 @@ export interface FollowedPayment {
   shownOtherwise: string | null;
   rank: number;
   returned: boolean;
+  /** In minor units, the least that was shown to have come back of it, where that is less than was paid; null else. */
+  returnedMinor: bigint | null;
   /** Calendar date `YYYY-MM-DD`; null where the bank has shown none. */
   settledOn: string | null;
   /** What the bank was last seen to charge; null where it showed nothing. */

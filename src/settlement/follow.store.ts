@@ -35,6 +35,7 @@ interface StoredPayment {
   currency: string;
   status: PaymentStatus;
   returned: boolean;
+  returned_minor: string | null;
   settled_on: string | null;
   charges_minor: string | null;
 }
@@ -109,6 +110,7 @@ export async function followedPayments(
       shownOtherwise: record.shown_otherwise,
       rank: record.bank_rank,
       returned: payment.returned,
+      returnedMinor: payment.returned_minor === null ? null : BigInt(payment.returned_minor),
       settledOn: payment.settled_on,
       chargesMinor: payment.charges_minor === null ? null : BigInt(payment.charges_minor),
       chargesUnread: record.charges_unread,
@@ -145,7 +147,7 @@ async function paymentsOf(
   { firstRow, lastRow }: RowRange,
 ): Promise<Map<string, StoredPayment>> {
   const payments = await tx.query<StoredPayment>(
-    `SELECT id, iban_sealed, amount_minor, currency, status, returned_at IS NOT NULL AS returned,
+    `SELECT id, iban_sealed, amount_minor, currency, status, returned_at IS NOT NULL AS returned, returned_minor,
        settled_on::text AS settled_on, charges_minor
      FROM payment WHERE employer_id = $1 AND pay_run_id = $2 AND row_no BETWEEN $3 AND $4`,
     [tx.employerId, payRunId, firstRow, lastRow],

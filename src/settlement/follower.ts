@@ -62,6 +62,7 @@ import { Lateness } from './lateness';
 import { PaymentSource } from './payment-source';
 import { CameBack, tellOfPossibleReturns } from './possible-returns';
 import { goesOn, isWhole, type Pass, passOf } from './reading-pass';
+import { type BackInPart, backInPart, recordBackInPart, withParts } from './returned-in-part';
 import { tellOfDates } from './shown-dates';
 import { tellOfShownAfterEnd, tellOfStatuses } from './status-alarms';
 import { isAsPlanned, isUnseen, type Sight, TotalsCheck } from './totals-check';
@@ -113,6 +114,8 @@ const ENDED_WITH_ALL = ['ROW_UNSEEN', 'ENDED_BY_BANK', 'BANK_ACTION_REQUIRED'] a
 interface Held {
   progress: Progress[];
   added: AddedAfterEnd[];
+  /** Those of which less came back than was paid, by row. */
+  inPart: ReadonlyMap<number, BackInPart>;
   /** Row numbers of those that are shown as before their end, for the first time. */
   behind: number[];
   /** Those whose charges cannot be read. */
@@ -319,12 +322,13 @@ export class Follower {
     const { progress, unshown } = held;
     await recordProgress(tx, instruction, progress);
     await recordAfterEnd(tx, held.added);
+    await recordBackInPart(tx, this.personal, instruction, [...held.inPart.values()]);
     await recordBehind(tx, instruction, held.behind);
     await tellOfCharges(tx, instruction, before, held.unread);
     // After the runs of successors are stopped: a call locks its run before the switch too.
     if (held.strangers.length > 0) await tellOfForeign(tx, instruction, held.strangers);
     await this.totals.check(tx, followed.planned, instruction, shown);
-    const payments = advanced(before, progress);
+    const payments = withParts(advanced(before, progress), held.inPart);
     // Also of what is gone: only by this question can people say that it was paid.
     await tellOfStatuses(tx, instruction, payments, late);
     await tellOfShownAfterEnd(tx, instruction, before, payments);
@@ -371,10 +375,11 @@ export class Follower {
     const charges = new Map<number, boolean>();
     const shownById = grouped(seen, ({ bankPaymentId }) => bankPaymentId);
     const foreign = seen.filter(({ bankPaymentId }) => !byId.has(bankPaymentId));
+    const inPart = await backInPart(tx, this.personal, byId, shownById);
     for (const [id, payment] of byId) {
       const records = (shownById.get(id) ?? []).map((one) => ({
         one,
-        fields: contradictions(payment, one),
+        fields: inPart.has(payment.rowNo) ? [] : contradictions(payment, one),
         shown: { maxAgeMs, ...one, status: shownOf(payment, one, isDone) },
       }));
       if (records.length === 0) continue;
@@ -411,6 +416,7 @@ export class Follower {
     return {
       progress: [...progress.values()],
       added: [...added.values()],
+      inPart,
       behind: [...behind],
       unread: payments.filter(({ rowNo, chargesUnread }) => charges.get(rowNo) ?? chargesUnread),
       strangers: foreign.filter((one) => !isOwnEntry(one)),

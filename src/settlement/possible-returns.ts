@@ -20,6 +20,7 @@ import { Instruction } from '../pay-run/instruction.entity';
 import { namesOf as isNamedBy, readMessageId } from '../pay-run/message-id';
 import { FollowedPayment } from './follow-plan';
 import {
+  broughtMinor,
   CameIn,
   isAsMuch,
   isKept,
@@ -130,7 +131,7 @@ async function namedBy(
   { payments, records, returned }: Pick<Reading, 'payments' | 'records' | 'returned'>,
 ): Promise<ReadonlyMap<number, string>> {
   const known = await cameBackAsOf(tx, id);
-  const paid = new Map(payments.map(({ rowNo, amountMinor }) => [rowNo, String(amountMinor)] as const));
+  const paid = new Map(payments.map((one) => [one.rowNo, String(broughtMinor(one))] as const));
   const back = new Set(returned.map(({ rowNo }) => rowNo));
   const names = [
     ...told.map((one) => ({
@@ -274,7 +275,7 @@ function alarmOf(
 
 /** The euros of a record, in minor units: what does not say its amount counts as what the payment it names was. */
 function eurosBy(payments: readonly FollowedPayment[]): (record: Recorded) => bigint {
-  const paid = new Map(payments.map(({ rowNo, amountMinor }) => [rowNo, amountMinor] as const));
+  const paid = new Map(payments.map((one) => [one.rowNo, broughtMinor(one)] as const));
   return ([, { amountMinor, rowNo, currency }]) =>
     isSummed(currency) ? (amountMinor ?? paid.get(rowNo ?? 0) ?? 0n) : 0n;
 }

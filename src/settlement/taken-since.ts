@@ -171,7 +171,8 @@ const SUMS = `SELECT b.instruction_id, max(p.returned_at) AS returned_at,
     count(*) FILTER (WHERE p.status = 'SETTLED')::int AS payments,
     coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS amount_minor,
     coalesce(sum(p.charges_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS charges_minor,
-    coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED' AND p.returned_at IS NOT NULL), 0)
+    coalesce(sum(coalesce(p.returned_minor, p.amount_minor))
+      FILTER (WHERE p.status = 'SETTLED' AND p.returned_at IS NOT NULL), 0)
       AS returned_minor,
     coalesce(sum(p.amount_minor) FILTER (WHERE p.status <> 'SETTLED'
       AND (b.bank_status = ANY ($5)) IS NOT TRUE), 0) AS unpaid_minor,

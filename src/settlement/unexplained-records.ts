@@ -76,9 +76,16 @@ export function isKept({ status, returned }: FollowedPayment): boolean {
   return status === 'SETTLED' && !returned;
 }
 
-/** Whether it is the amount of a payment, as far as it says. */
+/** What a payment brings back: all of it, unless the bank shows less. */
+export function broughtMinor({ amountMinor, returnedMinor }: FollowedPayment): bigint {
+  return returnedMinor ?? amountMinor;
+}
+
+/** Whether it is as much as a payment brings back, as far as it says. */
 export function isAsMuch({ amountMinor, currency }: CameIn, payment: FollowedPayment): boolean {
-  return amountMinor === undefined || (amountMinor === payment.amountMinor && currency === payment.currency);
+  return (
+    amountMinor === undefined || (amountMinor === broughtMinor(payment) && currency === payment.currency)
+  );
 }
 
 /**
@@ -112,9 +119,10 @@ class Givers {
 
   constructor(givers: readonly FollowedPayment[]) {
     for (const giver of givers) {
-      const others = this.byAmount.get(amountOf(giver));
+      const amount = amountOf({ amountMinor: broughtMinor(giver), currency: giver.currency });
+      const others = this.byAmount.get(amount);
       if (others) others.push(giver);
-      else this.byAmount.set(amountOf(giver), [giver]);
+      else this.byAmount.set(amount, [giver]);
     }
   }
 

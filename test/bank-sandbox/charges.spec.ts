@@ -95,6 +95,25 @@ it('shows no charge of a payment that failed before it was charged', async () =>
   expect(ended.map(charged)).toEqual([0, 0, 0, 0, 100]);
 });
 
+it('gives back of a returned payment what the other bank left of it, and shows that as its amount', async () => {
+  await start({ returnChargeMinor: 20 });
+  const { iban } = MAGIC_CREDITORS.find(({ effect }) => effect === 'returnedTwoDaysLater')!;
+  const { added } = await bank.pay([
+    { value: 300, iban },
+    { value: 20, iban },
+  ]);
+  const amounts = async () => {
+    const shown = await Promise.all(added.map((payment) => bank.payment(paymentIdOf(payment))));
+    return shown.map((one) => one.paymentTransactionAmountInformation.instructedAmount.value as number);
+  };
+  expect(await amounts()).toEqual([300, 20]);
+  await bank.advance(2 * 86_400_000);
+  expect((await rows()).map(({ status }) => status)).toEqual(['RETURNED', 'RETURNED']);
+  expect(await amounts()).toEqual([280, 20]);
+  expect((await bank.account('1001')).balance.value).toBe(25_000_000 - 20);
+  expect((await bank.ledger()).payees).toMatchObject([{ movedMinor: '320', returnedMinor: '300' }]);
+});
+
 it('keeps its charge for a payment that is returned', async () => {
   await start({ chargeMinor: 100 });
   const { iban } = MAGIC_CREDITORS.find(({ effect }) => effect === 'returnedTwoDaysLater')!;

@@ -64,6 +64,7 @@ const OTHERWISE: Variants = {
   executionDays: 'next',
   chargeMinor: 15,
   chargeSign: 'negative',
+  returnChargeMinor: 20,
   requestsPerMinute: 100,
   creditedEvent: true,
 };

@@ -194,6 +194,61 @@ export const PAYMENT_GUARDS: Guard[] = [
     lawful: insertion('payment', { ...RETURN, replaces_reason: 'her account was closed' }),
     forbidden: insertion('payment', RETURN),
   },
+  ...(['insert', 'release'] as const).map((when): Guard => {
+    const again: Row = { ...RETURN, replaces_reason: 'her account was closed' };
+    const about = { kind: 'ECHO_MISMATCH', payment_id: a.payment, subject_id: a.payment, lacking_minor: 99 };
+    const asked = { ...second.attention, ...about };
+    const answered = (action: string) =>
+      insertion('attention_action', {
+        ...second.attention_action,
+        attention_id: asked.id,
+        action,
+        payment_ids: null,
+      });
+    const replacing =
+      when === 'insert'
+        ? insertion('payment', again)
+        : `UPDATE payment SET status = 'READY', live = true WHERE id = '${String(again['id'])}'`;
+    return {
+      name: `what came back in part is replaced once nobody kept the rest (${when})`,
+      kind: 'trigger',
+      on: 'payment',
+      object: `refuse_successor_of_what_is_kept${when === 'insert' ? '' : '_on_release'}`,
+      says: 'replaced_is_not_kept',
+      given: [
+        ...SETTLED,
+        ...(when === 'insert'
+          ? []
+          : [
+              payments({ returned_at: '2026-11-28' }),
+              insertion('payment', { ...again, ...HELD }),
+              insertion('pay_hold', { ...second.pay_hold, row_no: 3, payment_id: payment.id }),
+            ]),
+        payments({ returned_at: '2026-11-28', returned_minor: 1 }),
+        insertion('attention', asked),
+      ],
+      lawful: `${answered('RESUME')}; ${replacing}`,
+      forbidden: `${answered('ACKNOWLEDGE')}; ${replacing}`,
+    };
+  }),
+  {
+    name: 'less comes back than was paid, and of what came back only',
+    kind: 'constraint',
+    on: 'payment',
+    object: 'part_came_back',
+    given: SETTLED,
+    lawful: payments({ returned_at: '2026-11-28', returned_minor: 1 }),
+    forbidden: payments({ returned_minor: 1 }),
+  },
+  {
+    name: 'what came back whole came back in no part',
+    kind: 'constraint',
+    on: 'payment',
+    object: 'part_came_back',
+    given: [...SETTLED, payments({ returned_at: '2026-11-28' })],
+    lawful: 'UPDATE payment SET returned_minor = amount_minor - 1 WHERE returned_at IS NOT NULL',
+    forbidden: 'UPDATE payment SET returned_minor = amount_minor WHERE returned_at IS NOT NULL',
+  },
   ...[{ employee_id: 'E9' }, { period: '2026-12' }, { kind_of_pay: 'BONUS' }].map((change): Guard => ({
     name: `a payment replaces none of another ${Object.keys(change).join()}`,
     ...SUCCESSOR,

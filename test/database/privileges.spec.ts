@@ -166,7 +166,8 @@ describe('the role of the application', () => {
       pay_release: 'withdrawn_at withdrawn_by withdrawn_reason',
       pay_run:
         'balance_asked_at balance_before_minor balance_even_at balance_read_at execution_date lapse_reason revision root_hash row_count run_version status stopped_at stopped_reason submit_at total_minor',
-      payment: 'charges_minor excluded_reason live release_sequence returned_at settled_on status',
+      payment:
+        'charges_minor excluded_reason live release_sequence returned_at returned_minor settled_on status',
       submit_attempt: 'finished_at outcome outcome_detail',
     });
   });

@@ -354,11 +354,11 @@ export const RESTORE_GUARDS: Guard[] = [
     forbidden: `${decides}; UPDATE forgotten_instruction SET action_id = NULL WHERE action_id = '${NEXT}'`,
   },
   {
-    name: 'what is counted of a submit that is not in the record stays as it was decided',
+    name: 'what is counted of a submit that is not in the record, also after it was decided, stays as it is',
     ...ONCE,
-    given: [decision({ ...inWriting, executed_payments: 1, executed_minor: 100 }, BY_LETTER)],
+    given: [decision(inWriting, BY_LETTER)],
     lawful: counted(1),
-    forbidden: counted(2),
+    forbidden: `${counted(1)}; ${counted(2)}`,
   },
   {
     name: 'that what a restore left open was submitted is written down once',

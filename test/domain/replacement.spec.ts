@@ -10,6 +10,7 @@ const FAILED: ReplaceablePayment = {
   decidedStatuses: [],
   contradicted: false,
   doubted: false,
+  mayBeKept: false,
   successor: 'none',
   paidOtherwise: false,
   paidFurther: false,
@@ -24,6 +25,7 @@ const payments: fc.Arbitrary<ReplaceablePayment> = fc.record({
   decidedStatuses: fc.constant([]),
   contradicted: fc.boolean(),
   doubted: fc.boolean(),
+  mayBeKept: fc.boolean(),
   successor: fc.constantFrom('none', 'live', 'ended'),
   paidOtherwise: fc.boolean(),
   paidFurther: fc.boolean(),
@@ -63,6 +65,7 @@ describe('what may be paid again', () => {
   it.each([
     [{ contradicted: true }, 'PAYMENT_CONTRADICTED'],
     [{ doubted: true }, 'PAYMENT_STATUS_UNCLEAR'],
+    [{ mayBeKept: true }, 'RETURNED_IN_PART'],
     [{ bankStatus: 'EXCHANGE_ERROR' }, 'PAYMENT_STATUS_UNCLEAR'],
     [{ bankStatus: 'PRO_MANUAL_REVIEW' }, 'PAYMENT_STATUS_UNCLEAR'],
     [{ bankStatus: 'PRO_MANUAL_REVIEW', decidedStatuses: ['EXCHANGE_ERROR'] }, 'PAYMENT_STATUS_UNCLEAR'],

@@ -14,8 +14,8 @@ const rows = payFile(payRows(2));
 
 let payroll: Payroll;
 let restoring: Restoring;
-const start = async (variants: Partial<Variants> = {}) => {
-  restoring = await Restoring.start({ SUBMIT_DOUBT_MS: '4000' }, variants);
+const start = async (variants: Partial<Variants> = {}, stepMs = 0) => {
+  restoring = await Restoring.start({ SUBMIT_DOUBT_MS: '4000' }, variants, stepMs);
   payroll = restoring.payroll;
 };
 afterEach(() => {
@@ -23,11 +23,17 @@ afterEach(() => {
   return restoring.close();
 });
 
-/** It was sent after a backup in which it was not approved, and was cancelled before the bank could be read. */
-async function cancelled(file = rows, status = 'SETTLED'): Promise<string> {
-  const run = await payroll.uploaded(file);
+/**
+ * It was sent after a backup in which it was not approved, unless it was and waited for its time, and was cancelled before the
+ * bank could be read.
+ */
+async function cancelled(file = rows, status = 'SETTLED', isApproved = false): Promise<string> {
+  const run = await payroll.uploaded(file, isApproved ? payroll.later() : {});
+  if (isApproved) await payroll.approve(run);
   await restoring.backUp();
-  await payroll.approve(run);
+  if (isApproved) payroll.clock.offsetMs += 15 * 60_000;
+  else await payroll.approve(run);
+  await payroll.wakeAll();
   await payroll.until(run.id, [status], 30_000);
   await payroll.fault({ operation: 'listPaymentTransactions', kind: '500-before', every: 1 });
   await restoring.restore();
@@ -143,10 +149,53 @@ describe('a submit that a restored database has forgotten, of a run that is over
     const { explained, openDoubts, acknowledged } = await report(id);
     expect([explained, openDoubts]).toEqual([false, ['UNRECORDED_SUBMIT']]);
     expect(acknowledged).toMatchObject([{ ...executed, payments: 0, amount: '0.00' }]);
-    expect(acknowledged[0].happened).toContain('else it stays a doubt of its report');
+    expect(acknowledged[0].happened).toContain(
+      'it stays a doubt of its report, and only the bank is waited for',
+    );
     expect(acknowledged[0].meaning).toContain('nothing is counted of one');
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect((await payroll.attention()).map(({ kind }) => kind)).not.toContain('UNRECORDED_SUBMIT');
+  });
+
+  it('is counted once the bank shows how each payment ended, where people decided it before', async () => {
+    await start({}, 600_000);
+    const id = await cancelled(rows, 'FOLLOWING');
+    await decideOnEvidence(id);
+    expect(await report(id)).toMatchObject({ explained: false, openDoubts: ['UNRECORDED_SUBMIT'] });
+    expect((await report(id)).acknowledged[0].happened).toContain(
+      'it stays a doubt of its report, and only the bank is waited for',
+    );
+    await payroll.bankClock(new Date(Date.now() + 10 * 86_400_000));
+    await eventually(async () => (await timesPaid()).length === 2, 10_000);
+    await restoring.serveAgain();
+    await eventually(async () => (await report(id)).explained === true, 20_000);
+    expect(await report(id)).toMatchObject({ openDoubts: [], acknowledged: [executed] });
+    const again = await payroll.upload(payFile(payRows(1)));
+    expect(JSON.stringify(again.data)).toMatch(/EMPLOYEE_MAY_BE_PAID|EMPLOYEE_NOT_REPAYABLE/);
+    expect(await timesPaid()).toEqual([1, 1]);
+  });
+
+  it('is decided, and counted, alike where the run was approved in the backup', async () => {
+    await start();
+    const id = await cancelled(rows, 'SETTLED', true);
+    await decideOnEvidence(id);
+    expect(await report(id)).toMatchObject({ explained: true, openDoubts: [], acknowledged: [executed] });
+    await payroll.wakeAll();
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect((await payroll.run(id)).status).toBe('CANCELLED');
+    expect(await timesPaid()).toEqual([1, 1]);
+  });
+
+  it('is counted once the bank shows how each payment ended also where the run was approved in the backup', async () => {
+    await start({}, 600_000);
+    const id = await cancelled(rows, 'FOLLOWING', true);
+    await decideOnEvidence(id);
+    expect(await report(id)).toMatchObject({ explained: false, openDoubts: ['UNRECORDED_SUBMIT'] });
+    await payroll.bankClock(new Date(Date.now() + 10 * 86_400_000));
+    await restoring.serveAgain();
+    await eventually(async () => (await report(id)).explained === true, 20_000);
+    expect(await report(id)).toMatchObject({ openDoubts: [], acknowledged: [executed] });
+    expect(await timesPaid()).toEqual([1, 1]);
   });
 
   it('is counted once where the record has it under another id at the bank, as what was given up and moved', async () => {

@@ -472,6 +472,21 @@ const CORRUPTIONS: Record<string, Corruption[]> = {
       told: ['differences-were-told'],
     },
     {
+      what: 'a payment of which less came back than people were told',
+      run: 'settled',
+      sql: ({ settled }) => [
+        `UPDATE payment SET returned_at = now(), returned_minor = amount_minor - 2
+         WHERE pay_run_id = '${settled}' AND row_no = 2`,
+        `UPDATE bank_payment SET bank_status = 'RETURNED'
+         WHERE instruction_id IN ${instructions(settled)} AND row_no = 2`,
+        `INSERT INTO attention (employer_id, id, kind, subject_id, pay_run_id, payment_id, happened, certain,
+           ask_bank, payments, amount_minor, lacking_minor)
+         SELECT employer_id, gen_random_uuid(), 'ECHO_MISMATCH', id, pay_run_id, id, 'Less came back.', '-', '-', 1, 0, 1
+         FROM payment WHERE pay_run_id = '${settled}' AND row_no = 2`,
+      ],
+      told: ['differences-were-told'],
+    },
+    {
       what: 'an undocumented status after an end, where people were told of another one',
       run: 'settled',
       sql: ({ settled }) => [

@@ -60,6 +60,7 @@ describe('the rows of a run', () => {
         replaces_payment_id: '',
         replaced_by_payment_id: '',
         decision_id: '',
+        returned_amount: '1234.56',
       },
       expect.objectContaining({
         line: '3',

@@ -6,6 +6,7 @@ import { RestoreAdoption } from '../../src/restore/restore-adoption';
 import { RestoreCheck } from '../../src/restore/restore-check';
 import type { RestoreWatch } from '../../src/restore/restore-watch';
 import type { Finding } from '../../src/restore/restore-words';
+import type { UnrecordedSubmits } from '../../src/restore/unrecorded-submits';
 import { idsOf, RESTORE } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
 import { connected, execute, isWaitedFor, select } from '../support/database';
@@ -29,16 +30,23 @@ describe('a forgotten submit that was not taken over', () => {
       employerId: 'e1',
       query: (sql: string) => {
         asked.push(sql);
-        return Promise.resolve(sql.includes('f.restore_id IS NOT NULL') ? waiting : []);
+        return Promise.resolve(sql.includes('f.restore_id') ? waiting : []);
       },
     } as unknown as EmployerTransaction;
     const database = {
       inEmployer: (_employerId: string, work: (tx: EmployerTransaction) => unknown) => work(tx),
     } as unknown as Database;
     const adoption = { adopt } as unknown as RestoreAdoption;
-    return new RestoreCheck(database, undefined as never, adoption, {} as RestoreWatch, {
-      WATCH_DAYS: 30,
-    });
+    return new RestoreCheck(
+      database,
+      undefined as never,
+      adoption,
+      {} as RestoreWatch,
+      {} as UnrecordedSubmits,
+      {
+        WATCH_DAYS: 30,
+      },
+    );
   };
 
   it('keeps nobody waiting where the bank fails for good to show its payments', async () => {
@@ -81,9 +89,16 @@ it('after a restore each instruction is read, also behind one that fails: all ar
   const readTimes = async (failure: Error) => {
     const standing = jest.fn().mockRejectedValue(failure);
     const reader = { standing } as unknown as InstructionReader;
-    const check = new RestoreCheck(database, reader, {} as RestoreAdoption, {} as RestoreWatch, {
-      WATCH_DAYS: 30,
-    });
+    const check = new RestoreCheck(
+      database,
+      reader,
+      {} as RestoreAdoption,
+      {} as RestoreWatch,
+      {} as UnrecordedSubmits,
+      {
+        WATCH_DAYS: 30,
+      },
+    );
     await expect(check['movedOf']('e1', WHOLE_SWEEP, [])).rejects.toBe(failure);
     return standing.mock.calls.length;
   };
@@ -106,6 +121,7 @@ describe('after a restore', () => {
       {} as InstructionReader,
       {} as RestoreAdoption,
       {} as RestoreWatch,
+      {} as UnrecordedSubmits,
       { WATCH_DAYS: watchDays },
     );
     return check.reconcile(

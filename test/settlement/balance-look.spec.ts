@@ -763,7 +763,16 @@ describe('a run of which a payment came back, while its instruction was executed
     payroll.clock.offsetMs = DAY_MS;
     await sql(`DELETE FROM attention; ${remembered};
       UPDATE bank_payment SET bank_status = 'RETURNED' WHERE row_no = 2;
-      UPDATE payment SET returned_at = now() WHERE row_no = 2`);
+      UPDATE payment SET returned_at = now(), returned_minor = NULL WHERE row_no = 2`);
+  });
+
+  it('is not asked about where as much lacks as the bank shows not to be back of it', async () => {
+    payroll.clock.offsetMs = 20 * DAY_MS;
+    await look(PAID - AMOUNT_MINOR + 5n);
+    expect(await asked()).toEqual(['TOTALS_UNSEEN']);
+    await sql('DELETE FROM attention; UPDATE payment SET returned_minor = amount_minor - 5 WHERE row_no = 2');
+    await look(PAID - AMOUNT_MINOR + 5n);
+    expect(await asked()).toEqual([]);
   });
 
   it('is asked about, and stops nobody, where it is not back long after, or as much was taken again', async () => {

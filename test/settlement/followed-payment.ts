@@ -19,6 +19,7 @@ export function followed(change: Partial<FollowedPayment> = {}): FollowedPayment
     shownOtherwise: null,
     rank: 0,
     returned: false,
+    returnedMinor: null,
     settledOn: null,
     chargesMinor: null,
     chargesUnread: false,

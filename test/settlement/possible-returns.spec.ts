@@ -112,6 +112,7 @@ describe('money that came in for payments whose money is not kept', () => {
     shownOtherwise: null,
     rank: 14,
     returned: false,
+    returnedMinor: null,
     settledOn: null,
     chargesMinor: null,
     chargesUnread: false,
@@ -149,6 +150,16 @@ describe('money that came in for payments whose money is not kept', () => {
     expect(await asked([payment(1, {}), returned], { amountMinor: 20_000n })).toEqual([]);
     expect(await asked([payment(1, {}), failed('EXT_REFUSED')], { amountMinor: 20_000n })).toEqual([]);
     expect(await asked([payment(1, {}), failed('EXT_REFUSED')], {})).toEqual([]);
+  });
+
+  it('is what came back where the bank shows so much less as returned, and nothing else is', async () => {
+    const inPart = { ...returned, returnedMinor: 19_500n };
+    expect(await asked([payment(1, {}), inPart], { messageId, amountMinor: 19_500n })).toEqual([]);
+    await office.close();
+    office = await nothingAsked();
+    expect(await asked([payment(1, {}), inPart], { amountMinor: 19_500n })).toEqual([]);
+    const [told] = await asked([payment(1, {}), inPart], { messageId, amountMinor: 20_000n });
+    expect(told!.happened).toContain('is not what was paid');
   });
 
   it('is not asked about where it is the other side of a payment to another account of the employer', async () => {

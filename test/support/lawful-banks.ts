@@ -70,6 +70,7 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   executionDays: ['every', 'target', 'next'],
   chargeMinor: [0, 15],
   chargeSign: ['positive', 'negative'],
+  returnChargeMinor: [0],
   requestsPerMinute: [0],
   creditedEvent: [false, true],
 };

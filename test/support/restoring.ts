@@ -16,11 +16,12 @@ export class Restoring {
   static async start(
     settings: Record<string, string> = {},
     variants: Partial<Variants> = {},
+    stepMs = 0,
   ): Promise<Restoring> {
     const payroll = await Payroll.start({
       rowsPerInstruction: 2,
       paidBefore: true,
-      sandbox: { variants: { ...FRANK, ...variants } },
+      sandbox: { stepMs, variants: { ...FRANK, ...variants } },
       settings: { BANK_TIMEOUT_MS: '1000', ...settings },
     });
     return new Restoring(payroll);
@@ -68,6 +69,12 @@ export class Restoring {
       .as('administrator')
       .post('/v1/service/restored', { reason: 'the disk was rolled back' });
     await eventually(async () => (await this.question()) !== undefined, 10_000);
+  }
+
+  /** Stops the service and starts it anew: what it remembers to have tried it tries again. */
+  async serveAgain(): Promise<void> {
+    await this.payroll.stopServices();
+    await this.serve();
   }
 
   stored<Row>(sql: string, parameters: unknown[] = []): Promise<Row[]> {

@@ -101,7 +101,7 @@ export class Views {
         ...this.maybe('settlementDate', settlementDate),
       },
       paymentTransactionAmountInformation: {
-        instructedAmount: this.codec.write(record.amountMinor),
+        instructedAmount: this.codec.write(amountAt(record, asOfMs)),
         chargesAmount: this.charges((failed ? 0n : record.chargeMinor) + (record.furtherChargeMinor ?? 0n)),
         ...this.maybe('chargeBearer', record.chargeBearer),
       },
@@ -241,6 +241,11 @@ export class Views {
         totalAmount: this.codec.writeSum(members.map(amountOf)),
       }));
   }
+}
+
+/** Its amount, or once it is returned what it brought back. */
+function amountAt({ amountMinor, returnedMinor, history }: PaymentRecord, asOfMs: number): bigint {
+  return history.statusAt(asOfMs) === 'RETURNED' ? (returnedMinor ?? amountMinor) : amountMinor;
 }
 
 function amountOf({ amountMinor }: PaymentRecord): bigint {

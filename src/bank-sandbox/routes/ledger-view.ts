@@ -92,15 +92,17 @@ export function portalAccounts(bank: Bank) {
 
 function payeesOf(instructions: readonly InstructionRecord[]): LedgerPayee[] {
   const payees = new Map<string, { count: number; moved: bigint; returnedCount: number; returned: bigint }>();
-  for (const { creditorIban, amountMinor, moved, returned } of instructions.flatMap((one) => one.payments)) {
+  for (const { creditorIban, amountMinor, moved, returnedMinor } of instructions.flatMap(
+    (one) => one.payments,
+  )) {
     if (moved === 0) continue;
     const sums = payees.get(creditorIban) ?? { count: 0, moved: 0n, returnedCount: 0, returned: 0n };
     payees.set(creditorIban, sums);
     sums.count += moved;
     sums.moved += amountMinor * BigInt(moved);
-    if (!returned) continue;
+    if (returnedMinor === undefined) continue;
     sums.returnedCount += 1;
-    sums.returned += amountMinor;
+    sums.returned += returnedMinor;
   }
   return [...payees].map(([iban, sums]) => ({
     iban,
@@ -127,7 +129,7 @@ function instructionOf(instruction: InstructionRecord): LedgerInstruction {
 }
 
 function rowOf(payment: PaymentRecord): LedgerRow {
-  const { id, messageId, creditorIban, amountMinor, history, moved, returned } = payment;
+  const { id, messageId, creditorIban, amountMinor, history, moved, returnedMinor } = payment;
   const { transactionId, feeTransactionId } = payment;
   return {
     id,
@@ -136,7 +138,7 @@ function rowOf(payment: PaymentRecord): LedgerRow {
     amountMinor: amountMinor.toString(),
     status: history.current,
     moved,
-    returned,
+    returned: returnedMinor !== undefined,
     ...(transactionId !== undefined && { transactionId: String(transactionId) }),
     ...(feeTransactionId !== undefined && { feeTransactionId: String(feeTransactionId) }),
   };

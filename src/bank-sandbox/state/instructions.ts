@@ -117,7 +117,6 @@ export class Instructions {
       heldMinor: 0n,
       booked: false,
       moved: 1,
-      returned: false,
     });
   }
 
@@ -230,7 +229,6 @@ export class Instructions {
       heldMinor: 0n,
       booked: false,
       moved: 0,
-      returned: false,
     };
     instruction.payments.push(payment);
     return this.keep(payment);

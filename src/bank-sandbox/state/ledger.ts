@@ -98,11 +98,14 @@ export class Ledger {
     return channel === 'BOOK' && !this.accounts.payee(creditorIban);
   }
 
-  refund(payment: PaymentRecord, atMs: number): void {
+  /** Money of a payment comes back, less what the other bank keeps of it; of a payment that is no more than that, all of it. */
+  refund(payment: PaymentRecord, keptMinor: bigint, atMs: number): void {
     const { clearing } = this.accounts;
-    const { account: to, amountMinor } = payment;
+    const { account: to } = payment;
+    const amountMinor = payment.amountMinor - (keptMinor < payment.amountMinor ? keptMinor : 0n);
     this.post({ type: 'REFUND', from: clearing, to, amountMinor, description: 'Refund', payment }, atMs);
     payment.booked = false;
+    payment.returnedMinor = amountMinor;
   }
 
   /**

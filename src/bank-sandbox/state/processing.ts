@@ -43,7 +43,7 @@ export class Processing {
     private readonly clock: BankClock,
     private readonly variants: Pick<
       Variants,
-      'executionDays' | 'waitsAs' | 'failedChecks' | 'bookEnds' | 'instructionEnds'
+      'executionDays' | 'waitsAs' | 'failedChecks' | 'bookEnds' | 'instructionEnds' | 'returnChargeMinor'
     >,
     private readonly receive: (input: IncomingInput, atMs: number) => void,
   ) {}
@@ -203,8 +203,7 @@ export class Processing {
       this.announce(payment, 'payment_transaction.settled', atMs);
       if (payment.outcome === 'comesInTwoDaysLater') this.sendBack(payment, atMs + TWO_DAYS_MS);
     } else if (status === 'RETURNED') {
-      this.ledger.refund(payment, atMs);
-      payment.returned = true;
+      this.ledger.refund(payment, BigInt(this.variants.returnChargeMinor), atMs);
     } else if (FAILURES.has(status)) {
       this.ledger.release(payment);
       if (status === 'EXT_REFUSED') this.announce(payment, 'payment_transaction.external_refused', atMs);

@@ -99,7 +99,8 @@ export interface PaymentRecord {
   booked: boolean;
   /** How often money reached the payee. */
   moved: number;
-  returned: boolean;
+  /** What it brought back; undefined while it is not returned. */
+  returnedMinor?: bigint;
   transactionId?: number;
   /** The transaction of its charge. */
   feeTransactionId?: number;

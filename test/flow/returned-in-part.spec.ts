@@ -1,0 +1,215 @@
+import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
+import type { BankPayment } from '../../src/bank/records';
+import { PaymentSource } from '../../src/settlement/payment-source';
+import { execute } from '../support/database';
+import { eventually } from '../support/eventually';
+import { germanIban, payFile, payRows } from '../support/pay-rows';
+import { MovedClock, Payroll } from '../support/payroll';
+
+const RETURNS = MAGIC_CREDITORS.find(({ effect }) => effect === 'returnedTwoDaysLater')!.iban;
+const KEPT_MINOR = 500;
+
+let payroll: Payroll;
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await payroll.close();
+});
+
+const start = async (returnChargeMinor = KEPT_MINOR) => {
+  const variants = { linkReads: 'allowed', omitFromLists: [], chargeMinor: 0, returnChargeMinor } as const;
+  payroll = await Payroll.start({ clock: new MovedClock(), sandbox: { variants } });
+};
+const followNow = () =>
+  execute(
+    payroll.database.superuserUrl,
+    `UPDATE lease SET wake_at = now(), woken_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`,
+  );
+const until = (holds: () => Promise<boolean>) =>
+  eventually(async () => {
+    await followNow();
+    return holds();
+  }, 20_000);
+const cents = (amount: string) => Number(amount.replace('.', ''));
+const euros = (minor: number) => (minor / 100).toFixed(2);
+const report = async (id: string) =>
+  (await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`))).data;
+const reportOfMonth = async (id: string) => {
+  const { period } = await payroll.run(id);
+  return (await payroll.as('finance').get(payroll.path(`/reconciliation?period=${period}`))).data;
+};
+const asked = async (id: string) => {
+  const path = await payroll.askedAbout(id, 'ECHO_MISMATCH');
+  return { path, ...(await payroll.as('finance').get(path)).data };
+};
+const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
+const returned = async (id: string) => (await payroll.run(id)).returned;
+const successorOf = async (id: string, due: Record<string, string> = {}) => {
+  const { data } = await payroll.as('approver').get(payroll.path(`/pay-runs/${id}/payments?limit=10`));
+  return payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), {
+    executionDate: payroll.executionDate(),
+    submitAt: payroll.clock.now().toISOString(),
+    paymentIds: [data.items[0].id],
+    reason: 'the account is open again',
+    ...due,
+  });
+};
+const decide = async (path: string, action: string) => {
+  const answer = await payroll.decide(path, {
+    action,
+    reason: 'the bank was asked',
+    evidence: 'letter 4711',
+  });
+  expect(answer.status).toBe(200);
+};
+
+/** A run of two, of whom the first one's pay is sent back within the week. */
+const paidAndSentBack = async () => {
+  const rows = payRows(2);
+  rows[0]!.iban = RETURNS;
+  const id = await payroll.paid(payFile(rows));
+  await payroll.until(id, ['SETTLED'], 20_000);
+  const later = new Date(payroll.clock.now().getTime() + 7 * 86_400_000);
+  await payroll.bankClock(later);
+  payroll.clock.set(later);
+  return { id, paid: cents(rows[0]!.amount), all: rows.reduce((sum, { amount }) => sum + cents(amount), 0) };
+};
+
+/** What whoever follows is shown of the payment that came back. */
+const showing = (change: (shown: BankPayment) => Partial<BankPayment>) => {
+  const source = payroll.services[0]!.app.get(PaymentSource);
+  const { paymentsOf } = source;
+  return jest.spyOn(source, 'paymentsOf').mockImplementation(async (...read) => {
+    const shown = await paymentsOf.apply(source, read);
+    return shown.map((one) => (one.status === 'RETURNED' ? { ...one, ...change(one) } : one));
+  });
+};
+
+describe('a payment that the bank shows as returned with less than was paid', () => {
+  it('counts as come back, asks what became of the rest, and is paid again once two people say that nobody kept it', async () => {
+    await start();
+    const { id, paid, all } = await paidAndSentBack();
+    await until(async () => (await returned(id)).payments === 1);
+    const backAmount = euros(paid - KEPT_MINOR);
+    expect(await returned(id)).toEqual({ payments: 1, amount: backAmount });
+    const { path, ...told } = await asked(id);
+    expect(told).toMatchObject({
+      happened: expect.stringMatching(
+        /^Less came back of row 1 than was paid \(reading amount [0-9a-f]{8}\)\.$/,
+      ),
+      bankWords: `Paid: ${euros(paid)} EUR. Shown as returned: ${backAmount} EUR.`,
+      lacking: euros(KEPT_MINOR),
+      actions: ['RESUME', 'ACKNOWLEDGE'],
+    });
+    expect((await payroll.as('operator').get(path)).data.lacking).toBeNull();
+    expect(await kinds()).toEqual(expect.arrayContaining(['ECHO_MISMATCH', 'PAYMENT_RETURNED']));
+    expect(await kinds()).toHaveLength(2);
+    expect((await payroll.run(id)).stopped).toBeNull();
+    expect(await report(id)).toMatchObject({
+      explained: false,
+      openDoubts: ['ECHO_MISMATCH'],
+      table: {
+        settled: { payments: 2, amount: euros(all) },
+        returned: { payments: 1, amount: backAmount },
+        notBack: { payments: 1, amount: euros(KEPT_MINOR) },
+      },
+    });
+    expect((await successorOf(id)).data.payments[0].code).toBe('PAYMENT_STATUS_UNCLEAR');
+
+    await decide(path, 'RESUME');
+    await until(async () => (await report(id)).explained === true);
+    expect(await kinds()).toEqual(['PAYMENT_RETURNED']);
+    const made = await successorOf(id);
+    expect(made.status).toBe(201);
+    expect(made.data.total).toBe(euros(paid));
+    await payroll.approve(made.data);
+    await until(async () => (await payroll.run(made.data.id)).status === 'SETTLED');
+    expect(await reportOfMonth(id)).toMatchObject({
+      explained: true,
+      totals: {
+        settled: { payments: 2, amount: euros(all) },
+        returned: { payments: 0, amount: '0.00' },
+        notBack: { payments: 1, amount: euros(KEPT_MINOR) },
+      },
+    });
+    expect(await kinds()).toEqual([]);
+  });
+
+  it('is paid by no successor where two people say only that they know, and what is owed by a row that is released', async () => {
+    await start();
+    const { id, paid } = await paidAndSentBack();
+    await until(async () => (await returned(id)).payments === 1);
+    // As an earlier difference left it, whose question is answered by now.
+    await execute(
+      payroll.database.superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE pay_run SET stopped_at = now(), stopped_reason = 'ECHO_MISMATCH'`,
+    );
+    await decide((await asked(id)).path, 'ACKNOWLEDGE');
+    expect((await payroll.run(id)).stopped).toBeNull();
+    await until(async () => (await report(id)).explained === true);
+    expect((await successorOf(id)).data.payments[0].code).toBe('RETURNED_IN_PART');
+    const [row] = payRows(1);
+    const owed = { ...row!, amount: euros(paid - KEPT_MINOR), iban: germanIban(7_777) };
+    const supplement = await payroll.uploaded(payFile([owed]), { supplementOf: id });
+    const run = payroll.path(`/pay-runs/${supplement.id}`);
+    const [held] = (await payroll.as('approver').get(`${run}/holds`)).data.items;
+    expect(held.code).toBe('EMPLOYEE_ALREADY_PAID');
+    const release = { paymentId: held.payment.id, code: held.code, reason: 'what she is owed still' };
+    const { data: ready } = await payroll.as('approver').post(`${run}/holds/release`, release);
+    await payroll.approve(ready);
+    await until(async () => (await payroll.run(supplement.id)).status === 'SETTLED');
+  });
+
+  it('is not paid by a successor that was made before less was shown, unless nobody kept the rest', async () => {
+    await start(0);
+    const { id } = await paidAndSentBack();
+    await until(async () => (await returned(id)).payments === 1);
+    const made = await successorOf(id, payroll.later());
+    await payroll.approve(made.data);
+    showing(({ amountMinor = 0n }) => ({ amountMinor: amountMinor - BigInt(KEPT_MINOR) }));
+    await until(async () => (await kinds()).includes('ECHO_MISMATCH'));
+    await decide((await asked(id)).path, 'ACKNOWLEDGE');
+    jest.restoreAllMocks();
+    payroll.clock.offsetMs += 15 * 60_000;
+    await payroll.wakeAll();
+    const { data: stopped } = await payroll
+      .as('finance')
+      .get(await payroll.askedAbout(made.data.id, 'REPLACED_PAYMENT_MOVED'));
+    expect(stopped.happened).toContain('less as returned than was paid');
+    expect((await payroll.calls()).submit).toBe(1);
+  });
+
+  it('is asked about anew where less still comes back', async () => {
+    await start();
+    const { id } = await paidAndSentBack();
+    await until(async () => (await returned(id)).payments === 1);
+    const first = await asked(id);
+    await decide(first.path, 'RESUME');
+    showing(({ amountMinor = 0n }) => ({ amountMinor: amountMinor - 100n }));
+    await until(async () => (await kinds()).includes('ECHO_MISMATCH'));
+    expect(await asked(id)).toMatchObject({ lacking: euros(KEPT_MINOR + 100) });
+    expect((await successorOf(id)).data.payments[0].code).toBe('PAYMENT_STATUS_UNCLEAR');
+    await decide((await asked(id)).path, 'ACKNOWLEDGE');
+    jest.restoreAllMocks();
+    expect((await successorOf(id)).data.payments[0].code).toBe('RETURNED_IN_PART');
+  });
+
+  it.each<[string, (shown: BankPayment) => Partial<BankPayment>]>([
+    ['more', ({ amountMinor = 0n }) => ({ amountMinor: amountMinor + 2n * BigInt(KEPT_MINOR) })],
+    ['nothing', () => ({ amountMinor: 0n })],
+    ['another IBAN', () => ({ iban: germanIban(999_999) })],
+    ['another payee', () => ({ name: 'Somebody Else' })],
+    ['another message id', () => ({ messageId: 'another' })],
+  ])('stays shown otherwise than it was sent where the bank shows %s', async (_, change) => {
+    await start();
+    showing(change);
+    const { id } = await paidAndSentBack();
+    await until(async () => (await kinds()).includes('ECHO_MISMATCH'));
+    const { happened, actions } = await asked(id);
+    expect(happened).toMatch(
+      /^After the submit, row 1 is shown with another amount|^After the submit, row 1 is shown with another messageId|iban/,
+    );
+    expect(actions).toEqual(['RESUME']);
+    expect(await returned(id)).toEqual({ payments: 0, amount: '0.00' });
+  });
+});
