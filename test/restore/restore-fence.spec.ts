@@ -90,10 +90,14 @@ const attempts = async () =>
   ).map(({ status }) => status);
 
 describe('what the record holds as built, once the bank has deleted it after a restore,', () => {
-  it('is abandoned, and built again where its run goes on', async () => {
-    expect((await fenced({})).deletes).toBe(1);
-    expect(await attempts()).toEqual(['ABANDONED', 'PLANNED']);
-  });
+  it.each(['VERIFIED', 'BUILDING'])(
+    'is abandoned, and built again where its run goes on: %s',
+    async (status) => {
+      await sets(`UPDATE instruction SET status = '${status}' WHERE id = '${ours.unmoved}'`);
+      expect((await fenced({})).deletes).toBe(1);
+      expect(await attempts()).toEqual(['ABANDONED', 'PLANNED']);
+    },
+  );
 
   it('is not built again where no approval stands for it any more', async () => {
     await sets(`UPDATE pay_run SET lapse_reason = 'a restore' WHERE id = '${ours.spareRun}'`);
