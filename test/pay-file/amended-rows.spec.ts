@@ -125,6 +125,22 @@ describe('the rows of another run, after an amendment', () => {
     ]);
   });
 
+  it('hold the first of two runs where the second asks about it no more, or about a third', async () => {
+    const november = await upload(three, NOVEMBER);
+    const december = await upload(three, { ...DECEMBER, executionDate: NEAR });
+    await amended(december, { executionDate: FAR });
+    await amended(november, { executionDate: '2026-12-08' });
+    expect(await holdsOf(november)).toEqual([[CODE, december, 3, null]]);
+
+    employer = await desk.employer();
+    const first = await upload(three, NOVEMBER);
+    const third = await upload(three, { period: '2027-01', executionDate: '2027-01-04' });
+    const second = await upload(three, DECEMBER);
+    expect(await holdsOf(second)).toEqual([[CODE, third, 3, null]]);
+    await amended(first, { executionDate: '2026-12-08' });
+    expect(await holdsOf(first)).toEqual([[CODE, second, 3, null]]);
+  });
+
   it('hold the second of two runs that are amended to be near each other at once', async () => {
     const between = { excludePaymentIds: [], executionDate: '2026-12-28', reason: 'another day' };
     const november = await upload(three, NOVEMBER);
