@@ -33,7 +33,6 @@ export interface MovedPayment {
 
 /** Instructions of one account of which payments are replaced, and for which its general list is searched in one read. */
 export interface Search {
-  accountId: string;
   searched: readonly EndedInstruction[];
 }
 
@@ -46,7 +45,6 @@ const LASTS_MS = HOUR_MS;
 /** What a search showed of the payments it was made for, by their message ids. */
 interface Found {
   lasts: () => boolean;
-  accountId: string;
   by: ReadonlyMap<string, readonly BankPayment[]>;
 }
 
@@ -67,7 +65,7 @@ export class MadeElsewhere {
   /** What of an account is to be searched for: nothing where no general list may be read, or where each read reads it anyway. */
   searchFor(account: EmployerAccount, instructions: readonly EndedInstruction[]): Search[] {
     const searched = instructions.filter(({ accountId }) => accountId === account.id);
-    return hasBothLists(account) && searched.length > 0 ? [{ accountId: account.id, searched }] : [];
+    return hasBothLists(account) && searched.length > 0 ? [{ searched }] : [];
   }
 
   /**
@@ -75,11 +73,7 @@ export class MadeElsewhere {
    * @param isRecentEnough whether a search of the last hour will do
    * @throws BankClientError while the list cannot be read, and that may pass
    */
-  async movedIn(
-    account: EmployerAccount,
-    { searched }: Search,
-    isRecentEnough: boolean,
-  ): Promise<MovedPayment[]> {
+  async movedIn({ searched }: Search, isRecentEnough: boolean): Promise<MovedPayment[]> {
     const marks = searched.flatMap((instruction) =>
       instruction.payments.map((payment) => ({
         instruction,
@@ -88,9 +82,7 @@ export class MadeElsewhere {
       })),
     );
     const wanted = new Set(marks.map(({ messageId }) => messageId));
-    const found =
-      (isRecentEnough ? this.keptOf(account, wanted) : undefined) ??
-      (await this.search(account, searched, wanted));
+    const found = (isRecentEnough ? this.keptOf(wanted) : undefined) ?? (await this.search(searched, wanted));
     return marks.flatMap(({ instruction, payment, messageId }) => {
       const { instructionId, bankInstructionId } = instruction;
       const statuses = (found.get(messageId) ?? [])
@@ -102,15 +94,12 @@ export class MadeElsewhere {
     });
   }
 
-  private keptOf(account: EmployerAccount, wanted: ReadonlySet<string>): Found['by'] | undefined {
+  private keptOf(wanted: ReadonlySet<string>): Found['by'] | undefined {
     this.kept = this.kept.filter(({ lasts }) => lasts());
-    const isOf = ({ accountId, by }: Found) =>
-      accountId === account.id && [...wanted].every((messageId) => by.has(messageId));
-    return this.kept.findLast(isOf)?.by;
+    return this.kept.findLast(({ by }) => [...wanted].every((messageId) => by.has(messageId)))?.by;
   }
 
   private async search(
-    account: EmployerAccount,
     searched: readonly EndedInstruction[],
     wanted: ReadonlySet<string>,
   ): Promise<Found['by']> {
@@ -134,7 +123,7 @@ export class MadeElsewhere {
     const isLasting = this.faults.isLasting(generalFor(oldest));
     const found = await unless((error) => tellsOfNone(error) || (isLasting && isBankError(error)), listed);
     for (const one of found ?? []) by.get(one.messageId ?? '')?.push(one);
-    this.kept.push({ lasts, accountId: account.id, by });
+    this.kept.push({ lasts, by });
     return by;
   }
 }

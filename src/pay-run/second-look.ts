@@ -87,7 +87,7 @@ export class SecondLook {
     const searches = [...accounts.values()].flatMap((own) => this.elsewhere.searchFor(own, instructions));
     const readings = await readAll([...instructions, ...searches], async (part) => {
       if ('searched' in part) {
-        const moved = await this.elsewhere.movedIn(accountOf(part.accountId), part, isSearchKept);
+        const moved = await this.elsewhere.movedIn(part, isSearchKept);
         return { moved, unseen: [] };
       }
       // What is hidden is no fault of the access by which everybody else is paid.

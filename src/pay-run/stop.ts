@@ -279,8 +279,8 @@ export async function resumeRepayingRun(tx: EmployerTransaction, payRunId: strin
 }
 
 /**
- * Takes back a stop of a run by the service, for whatever it was or for some reasons; a person's stop stands, and that of
- * a run which pays whom a submit that is not in the record may have paid.
+ * Takes back a stop of a run, whose turn was awaited, by the service, for whatever it was or for some reasons; a person's
+ * stop stands, and that of a run which pays whom a submit that is not in the record may have paid.
  */
 export async function resumeUnlessPersons(
   tx: EmployerTransaction,
@@ -289,7 +289,7 @@ export async function resumeUnlessPersons(
 ): Promise<void> {
   const [run] = await tx.query<{ stoppedAt: Date | null; reason: string | null }>(
     `SELECT stopped_at AS "stoppedAt", stopped_reason AS reason FROM pay_run
-     WHERE employer_id = $1 AND id = $2 FOR NO KEY UPDATE`,
+     WHERE employer_id = $1 AND id = $2`,
     [tx.employerId, payRunId],
   );
   if (!run?.stoppedAt || run.reason === RESTORED_UNCLEAR) return;

@@ -5,9 +5,9 @@ import { Alarm, raise } from '../../src/pay-run/attention.store';
 import { UNSENT_OR_NOT } from '../../src/pay-run/attention-words';
 import { Attention } from '../../src/pay-run/attention.entity';
 import { Instruction } from '../../src/pay-run/instruction.entity';
-import { endUnsubmitted, lockInstruction } from '../../src/pay-run/instruction.store';
+import { endUnsubmitted, lockInstruction, moveInstruction } from '../../src/pay-run/instruction.store';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
-import { lockRun } from '../../src/pay-run/pay-run.store';
+import { lockRun, moveRun } from '../../src/pay-run/pay-run.store';
 import { AttentionDesk } from '../../src/attention/attention-desk';
 import { Burial } from '../../src/submission/burial';
 import { ExecutedWord } from '../../src/attention/executed-word';
@@ -32,8 +32,14 @@ describe('trying again what the bank refused', () => {
     company = await office.company();
   });
 
-  /** A desk where `meanwhile` happens between the reading of what is confirmed and its carrying out. */
-  const deskWhile = (meanwhile: () => Promise<void>, shown: Partial<SubmittedBefore> = {}): AttentionDesk => {
+  const nothing = () => Promise.resolve();
+
+  /** A desk where `meanwhile` happens between the reading of what is confirmed and its carrying out, and `whileRead` while the bank is. */
+  const deskWhile = (
+    meanwhile: () => Promise<void>,
+    shown: Partial<SubmittedBefore> = {},
+    whileRead = nothing,
+  ): AttentionDesk => {
     let transactions = 0;
     const inEmployer: Database['inEmployer'] = async (employerId, work) => {
       transactions += 1;
@@ -49,13 +55,15 @@ describe('trying again what the bank refused', () => {
       {} as StatusMeaning,
       {} as UnseenWord,
       new TryAgain(office.database, {
-        submittedBefore: () => Promise.resolve({ isUnclear: false, ...shown }),
+        submittedBefore: async () => {
+          await whileRead();
+          return { isUnclear: false, ...shown };
+        },
       } as unknown as InstructionReader),
       office.clock,
     );
   };
 
-  const nothing = () => Promise.resolve();
   const refusal = { kind: 'ROW_REFUSED_BY_BANK', happened: 'The bank refused row 2.' } as const;
   const unclear = {
     kind: 'ROW_UNSEEN',
@@ -92,6 +100,13 @@ describe('trying again what the bank refused', () => {
       )
     ).map(({ now }) => now);
 
+  const breaches = (run: PayRun) =>
+    office.query(
+      company,
+      `SELECT id FROM attention WHERE pay_run_id = $1 AND kind = 'INVARIANT_BREACH' AND resolved_at IS NULL`,
+      [run.id],
+    );
+
   it('builds it as the next attempt', async () => {
     const { run, confirm } = await asked();
     await confirm(deskWhile(nothing));
@@ -120,6 +135,40 @@ describe('trying again what the bank refused', () => {
     const confirming = confirm(deskWhile(nothing, { isUnclear: true, unknown: 'PRO_ODD' }));
     await expect(confirming).rejects.toMatchObject({ code: 'MAY_BE_SUBMITTED' });
     expect(await attempts(run)).toEqual(['1 BUILDING']);
+  });
+
+  it('builds nothing where somebody else has submitted it, which stops everything', async () => {
+    const { run, confirm } = await asked();
+    const confirming = confirm(deskWhile(nothing, { moved: 'EXCHANGED' }));
+    await expect(confirming).rejects.toMatchObject({ code: 'WAS_EXECUTED' });
+    expect(await attempts(run)).toEqual(['1 BUILDING']);
+    expect(await breaches(run)).toHaveLength(1);
+  });
+
+  const submits = (run: PayRun) => () =>
+    office.in(company, async (tx) => {
+      const { id } = await tx.manager.findOneByOrFail(Instruction, { payRunId: run.id });
+      const instruction = await lockInstruction(tx, id);
+      await moveInstruction(tx, instruction, 'VERIFIED', 'service', { verifiedAt: new Date() });
+      const locked = await lockRun(tx, run.id);
+      await moveRun(tx, locked, 'VERIFIED', 'service');
+      await moveRun(tx, locked, 'SUBMITTING', 'service');
+      await moveInstruction(tx, instruction, 'SUBMIT_INTENT', 'service');
+    });
+
+  it('builds nothing once it is being submitted', async () => {
+    const { run, confirm } = await asked();
+    const confirming = confirm(deskWhile(submits(run)));
+    await expect(confirming).rejects.toMatchObject({ code: 'NOT_BEING_BUILT' });
+    expect(await attempts(run)).toEqual(['1 SUBMIT_INTENT']);
+  });
+
+  it('takes no submit of ours that it saw for that of somebody else', async () => {
+    const { run, confirm } = await asked();
+    const confirming = confirm(deskWhile(nothing, { moved: 'SUB_STARTED' }, submits(run)));
+    await expect(confirming).rejects.toMatchObject({ code: 'WAS_EXECUTED' });
+    expect(await breaches(run)).toEqual([]);
+    expect(await attempts(run)).toEqual(['1 SUBMIT_INTENT']);
   });
 
   it('builds nothing of a version that another one took the place of, once that is approved and built', async () => {

@@ -2,6 +2,7 @@ import { EmployerTransaction } from '../../src/database/database';
 import { readId, showId } from '../../src/http/prefixed-id';
 import { amend, Proposal } from '../../src/pay-run/amendment';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
+import { eventually } from '../support/eventually';
 import { csv, Desk, PayDesk, row } from './pay-desk';
 
 let desk: PayDesk;
@@ -122,6 +123,37 @@ describe('the rows of another run, after an amendment', () => {
       'AMENDED',
       'RELEASED',
     ]);
+  });
+
+  it('hold the first of two runs where the second asks about it no more, or about a third', async () => {
+    const november = await upload(three, NOVEMBER);
+    const december = await upload(three, { ...DECEMBER, executionDate: NEAR });
+    await amended(december, { executionDate: FAR });
+    await amended(november, { executionDate: '2026-12-08' });
+    expect(await holdsOf(november)).toEqual([[CODE, december, 3, null]]);
+
+    employer = await desk.employer();
+    const first = await upload(three, NOVEMBER);
+    const third = await upload(three, { period: '2027-01', executionDate: '2027-01-04' });
+    const second = await upload(three, DECEMBER);
+    expect(await holdsOf(second)).toEqual([[CODE, third, 3, null]]);
+    await amended(first, { executionDate: '2026-12-08' });
+    expect(await holdsOf(first)).toEqual([[CODE, second, 3, null]]);
+  });
+
+  it('hold the second of two runs that are amended to be near each other at once', async () => {
+    const between = { excludePaymentIds: [], executionDate: '2026-12-28', reason: 'another day' };
+    const november = await upload(three, NOVEMBER);
+    const january = await upload(three, { period: '2027-01', executionDate: '2027-01-25' });
+    let second: Promise<unknown> = Promise.resolve();
+    await desk.inRun(employer, november, async (tx, run) => {
+      await amend(tx, desk.personal, run, employer.personId, between);
+      second = amended(january, between);
+      await eventually(() => desk.isLockAwaited(), 5_000);
+    });
+    await second;
+    expect((await holdsOf(november)).filter(([code]) => code === CODE)).toEqual([]);
+    expect(await holdsOf(january)).toEqual([[CODE, november, 3, null]]);
   });
 
   it('do not hold the first of two runs, where the second asks about both', async () => {

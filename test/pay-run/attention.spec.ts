@@ -1,5 +1,6 @@
 import { Clock } from '../../src/config/clock';
 import { Database, EmployerTransaction } from '../../src/database/database';
+import { newId } from '../../src/database/new-id';
 import { PersonalData } from '../../src/database/personal-data';
 import {
   Alarm,
@@ -9,6 +10,7 @@ import {
   raiseNaming,
   raiseUndecided,
 } from '../../src/pay-run/attention.store';
+import type { AttentionAction } from '../../src/pay-run/attention-words';
 import { stopUnlessDecided } from '../../src/pay-run/stop';
 import { AttentionDesk } from '../../src/attention/attention-desk';
 import { Burial } from '../../src/submission/burial';
@@ -17,8 +19,8 @@ import { StatusMeaning } from '../../src/attention/status-meaning';
 import { UnseenWord } from '../../src/attention/unseen-word';
 import { TryAgain } from '../../src/attention/try-again';
 import { UnrecordedSubmits } from '../../src/restore/unrecorded-submits';
-import { APPROVER, idsOf, PREPARER } from '../database/two-employers';
-import { select, TestDatabase } from '../support/database';
+import { APPROVER, idsOf, OTHER, PREPARER } from '../database/two-employers';
+import { execute, select, TestDatabase } from '../support/database';
 import { NothingAsked, nothingAsked } from './nothing-asked';
 
 const ours = idsOf(1);
@@ -156,6 +158,75 @@ describe('what two people confirm', () => {
     };
     return { inEmployer } as Database;
   };
+
+  const ACKNOWLEDGED = { action: 'ACKNOWLEDGE', reason: 'the bank looks' } as const;
+  /** A question, and what one of them proposes. */
+  const proposed = async () => {
+    await database.inEmployer(ours.employer, (tx) => raise(tx, shown));
+    const [{ id: asked } = { id: '' }] = await select<{ id: string }>(
+      server.superuserUrl,
+      'SELECT id FROM attention WHERE resolved_at IS NULL',
+    );
+    const { id } = await deskOf(database).propose(ours.employer, asked, PREPARER, ACKNOWLEDGED);
+    const confirm = (by = APPROVER, on = database, action = id) =>
+      deskOf(on).confirm(ours.employer, asked, by, action);
+    return { asked, confirm };
+  };
+
+  it('is proposed by one, confirmed by another as it was read, and then closed', async () => {
+    const { asked, confirm } = await proposed();
+    await expect(confirm(PREPARER)).rejects.toMatchObject({ code: 'SECOND_PERSON_REQUIRED' });
+    await expect(confirm(APPROVER, database, newId())).rejects.toMatchObject({ code: 'ACTION_CHANGED' });
+    expect(await open()).toHaveLength(1);
+    await confirm();
+    expect(await open()).toEqual([]);
+    const again = deskOf(database).propose(ours.employer, asked, PREPARER, ACKNOWLEDGED);
+    await expect(again).rejects.toMatchObject({ code: 'ATTENTION_IS_RESOLVED' });
+    await expect(confirm()).rejects.toMatchObject({ code: 'ATTENTION_IS_RESOLVED' });
+  });
+
+  it('is on offer, and one thing at a time, also where two are proposed at once', async () => {
+    await database.inEmployer(ours.employer, (tx) => raise(tx, shown));
+    const [{ id: asked } = { id: '' }] = await select<{ id: string }>(
+      server.superuserUrl,
+      'SELECT id FROM attention WHERE resolved_at IS NULL',
+    );
+    const propose = (action: AttentionAction) =>
+      deskOf(database).propose(ours.employer, asked, PREPARER, { ...ACKNOWLEDGED, action });
+    await expect(propose('EXECUTED')).rejects.toMatchObject({ code: 'ACTION_NOT_OFFERED' });
+    const both = await Promise.allSettled([propose('ACKNOWLEDGE'), propose('ACKNOWLEDGE')]);
+    expect(both.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    const refused = both.find(({ status }) => status === 'rejected');
+    expect(refused).toMatchObject({ reason: { code: 'ACTION_IS_PROPOSED' } });
+  });
+
+  it.each([
+    ['has a role of another employer only', `DELETE FROM person_role WHERE employer_id = '${ours.employer}'`],
+    ['may do nothing any more', `UPDATE person SET disabled_at = now() WHERE id = '${PREPARER}'`],
+  ])('changes nothing where who proposed it %s', async (_, change) => {
+    const { confirm } = await proposed();
+    await execute(server.superuserUrl, change);
+    await expect(confirm()).rejects.toMatchObject({ code: 'PROPOSER_NOT_ENTITLED' });
+    expect(await open()).toHaveLength(1);
+  });
+
+  it('changes nothing where it was withdrawn while the bank was read', async () => {
+    const { asked, confirm } = await proposed();
+    const withdraws = () => deskOf(database).withdraw(ours.employer, asked, PREPARER);
+    await expect(confirm(APPROVER, before(2, withdraws))).rejects.toMatchObject({ code: 'ACTION_NOT_FOUND' });
+    expect(await open()).toHaveLength(1);
+  });
+
+  it('is done once where two others confirm it', async () => {
+    const { confirm } = await proposed();
+    const confirming = confirm(
+      OTHER,
+      before(2, () => confirm()),
+    );
+    await expect(confirming).rejects.toMatchObject({ code: 'ACTION_NOT_FOUND' });
+    const by = 'SELECT confirmed_by AS by FROM attention_action ORDER BY proposed_at DESC LIMIT 1';
+    expect(await select(server.superuserUrl, by)).toEqual([{ by: APPROVER }]);
+  });
 
   it('closes nothing where what they have read was asked anew meanwhile', async () => {
     const tell = (status: string) =>

@@ -228,6 +228,19 @@ describe('two questions that are decided at the same moment', () => {
     expect(await stoppedEmployer()).toBe('runs');
   });
 
+  it('let everything go on', async () => {
+    await breach('FOREIGN_RECORD');
+    await breach('FOREIGN_RECORD', theirs);
+    await decidedWhile('FOREIGN_RECORD', ours.run, () => decided('FOREIGN_RECORD', theirs));
+    expect(await submits()).toBe('on');
+  });
+
+  it('let nothing go on past what stops everything at that moment', async () => {
+    await breach('FOREIGN_RECORD');
+    await decidedWhile('FOREIGN_RECORD', ours.run, () => breach('INVARIANT_BREACH', theirs));
+    expect(await submits()).toBe('INVARIANT_BREACH');
+  });
+
   it('do not take back the stop by what is found at that moment', async () => {
     const breachId = newId();
     await database.inEmployer(ours.employer, async (tx) => {

@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client';
-import { BankUnreachable } from '../../src/bank/errors';
+import { BankUnreachable, ReadFails } from '../../src/bank/errors';
 import type { BankGateway } from '../../src/bank/gateway';
 import type { Outcome } from '../../src/bank/outcome';
 import type { BankInstruction } from '../../src/bank/records';
@@ -246,6 +246,7 @@ describe('what a restored database has forgotten, and the bank shows as before i
     answers: readonly Outcome<undefined>[],
     own = finding(),
     reads = ['INSTRUCTION', 'PAYMENT_LIST'],
+    config = { BANK_LAG_BOUND_MS: 0, SUBMIT_DOUBT_MS: 0, WATCH_DAYS: 14 },
   ) {
     const [standings, deletes] = [[...shows], [...answers]];
     const account = { employerId: '7', reads } as EmployerAccount;
@@ -256,7 +257,11 @@ describe('what a restored database has forgotten, and the bank shows as before i
       await check(tx);
       return send();
     };
-    const standing = () => Promise.resolve({ isGone: false, isUnclear: false, ...standings.shift() });
+    const readMs: number[] = [];
+    const standing = () => {
+      readMs.push(performance.now());
+      return Promise.resolve({ isGone: false, isUnclear: false, ...standings.shift() });
+    };
     const deleteInstruction = jest.fn(() => Promise.resolve(deletes.shift()));
     const fence = new RestoreFence(
       { inEmployer } as unknown as Database,
@@ -264,21 +269,28 @@ describe('what a restored database has forgotten, and the bank shows as before i
       { recorded } as unknown as BankCalls,
       {} as InstructionReader,
       { standing } as unknown as BankReads,
-      { BANK_LAG_BOUND_MS: 0, SUBMIT_DOUBT_MS: 0, WATCH_DAYS: 14 },
+      config,
     );
     const found = await fence.fence('7', '1', WHOLE_SWEEP, [own]);
     const [one] = found.findings;
-    return { isUnclear: one?.isUnclear, isOpen: found.isOpen, deletes: deleteInstruction.mock.calls.length };
+    const lastReadAfterMs = (readMs.at(-1) ?? 0) - (readMs.at(-2) ?? 0);
+    const { calls } = deleteInstruction.mock;
+    return { isUnclear: one?.isUnclear, isOpen: found.isOpen, deletes: calls.length, lastReadAfterMs };
   }
+
+  const outcome = async (...of: Parameters<typeof fenced>) => {
+    const { isUnclear, isOpen, deletes } = await fenced(...of);
+    return { isUnclear, isOpen, deletes };
+  };
 
   it('is dead where it is shown as cancelled once it was deleted', async () => {
     const dead = { isUnclear: false, isOpen: false, deletes: 1 };
-    expect(await fenced([shown('INITIATED'), shown('CANCELLED')], [YES])).toEqual(dead);
+    expect(await outcome([shown('INITIATED'), shown('CANCELLED')], [YES])).toEqual(dead);
   });
 
   it('is dead where it is not found once it was deleted, and is refused to be deleted again; a list may show more', async () => {
     const dead = { isUnclear: false, isOpen: true, deletes: 2 };
-    expect(await fenced([shown('INITIATED'), notFound], [YES, GONE])).toEqual(dead);
+    expect(await outcome([shown('INITIATED'), notFound], [YES, GONE])).toEqual(dead);
   });
 
   it.each<[string, Partial<Standing>[], Outcome<undefined>[], number]>([
@@ -299,15 +311,30 @@ describe('what a restored database has forgotten, and the bank shows as before i
       1,
     ],
   ])('is unclear where it %s', async (_what, shows, answers, deletes) => {
-    expect(await fenced(shows, answers)).toEqual({ isUnclear: true, isOpen: true, deletes });
+    expect(await outcome(shows, answers)).toEqual({ isUnclear: true, isOpen: true, deletes });
   });
 
   it('is not deleted where nobody can tell whether it was submitted, nor where no instruction may be read', async () => {
     const shows = [shown('INITIATED'), notFound];
     const unclear = finding({ isUnclear: true });
-    expect(await fenced(shows, [YES, GONE], unclear)).toEqual({ isUnclear: true, isOpen: false, deletes: 0 });
-    const unread = await fenced(shows, [YES, GONE], finding(), ['PAYMENT_LIST']);
+    expect(await outcome(shows, [YES, GONE], unclear)).toEqual({
+      isUnclear: true,
+      isOpen: false,
+      deletes: 0,
+    });
+    const unread = await outcome(shows, [YES, GONE], finding(), ['PAYMENT_LIST']);
     expect(unread).toEqual({ isUnclear: true, isOpen: true, deletes: 0 });
+  });
+
+  it('is read again a lag bound after its delete where it is shown all the same, and then until that has lasted', async () => {
+    const lags = [shown('INITIATED'), shown('INITIATED')];
+    const reads = ['INSTRUCTION', 'PAYMENT_LIST'];
+    const config = { BANK_LAG_BOUND_MS: 200, SUBMIT_DOUBT_MS: 60_000, WATCH_DAYS: 14 };
+    const dead = await fenced([...lags, shown('CANCELLED')], [YES], finding(), reads, config);
+    expect(dead).toMatchObject({ isUnclear: false, deletes: 1 });
+    expect(dead.lastReadAfterMs).toBeGreaterThanOrEqual(195);
+    const late = fenced([...lags, ...lags], [YES, YES], finding(), reads, config);
+    await expect(late).rejects.toBeInstanceOf(ReadFails);
   });
 });
 
@@ -350,6 +377,12 @@ describe('what the record holds as built, and a check after a restore had the ba
         await fence.endGone('1', { findings: [], isOpen: false, gone: [work], givenUp: [] }, sweep);
         return done([]);
       },
+      /** What is not proven dead of it, given up before the restore was noticed: once it was deleted, and at the end. */
+      givenUp: async () => {
+        inEmployer.mockResolvedValueOnce([[], [work]]);
+        const fenced = await fence.fence('7', '1', sweep, []);
+        return [fenced.givenUp.length, (await fence.endGone('1', fenced, sweep)).length];
+      },
     };
   }
   const listed = (change: Partial<Sweep['moved'][number]>): Sweep => ({
@@ -383,5 +416,18 @@ describe('what the record holds as built, and a check after a restore had the ba
     const shownAgain = await checked(WHOLE_SWEEP, again as Standing).ended();
     expect(shownAgain).toEqual({ gone: 0, abandoned: 0, deletes: 0 });
     expect(await checked(WHOLE_SWEEP, NOT_FOUND, YES).ended()).toEqual({ gone: 0, abandoned: 0, deletes: 1 });
+  });
+
+  it('is told as not proven dead where it was given up before, until it is', async () => {
+    const cancelled = {
+      isGone: false,
+      isUnclear: false,
+      shown: { status: 'CANCELLED' },
+      statuses: ['CANCELLED'],
+    };
+    expect(await checked(WHOLE_SWEEP, cancelled as Standing).givenUp()).toEqual([0, 0]);
+    expect(await checked(WHOLE_SWEEP).givenUp()).toEqual([1, 0]);
+    expect(await checked(WHOLE_SWEEP, NOT_FOUND, YES).givenUp()).toEqual([1, 1]);
+    expect(await checked(listed({ bankInstructionId: '4711' })).givenUp()).toEqual([1, 1]);
   });
 });

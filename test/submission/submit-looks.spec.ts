@@ -112,6 +112,20 @@ describe('what a submit pays again', () => {
     expect(bank.done.slice(-2)).toEqual(['read', 'look']);
   });
 
+  it('is looked at once more where its turn came over five seconds after a quick look', async () => {
+    let looks = 0;
+    const bank = atBank({ pairMs: 10 * SECOND, turnMs: 3 * SECOND, stand: () => (looks += 1) < 3 });
+    expect(await bank.submit()).toEqual({ end: 15 * SECOND });
+    expect(bank.done).toEqual(['look', 'read', 'turn', 'look', 'turns', 'read', 'look']);
+  });
+
+  it('is looked at once more where a look of under five seconds was over that as its turn came', async () => {
+    let looks = 0;
+    const bank = atBank({ lookMs: 4.5 * SECOND, turnMs: 1.5 * SECOND, stand: () => (looks += 1) < 2 });
+    expect(await bank.submit()).toEqual({ end: 15 * SECOND });
+    expect(bank.done).toEqual(['look', 'read', 'turn', 'look']);
+  });
+
   it('counts as read when the look began: one of over a minute allows no submit, and is told', async () => {
     const { submit, done } = atBank({ lookMs: 10 * MINUTE });
     const looked = await submit();
@@ -188,3 +202,14 @@ it('a submit that pays nobody again is sent however long all of it takes to read
   expect(await submit(rowsThat(null))).toMatchObject({ allowed: {} });
   expect(done).not.toContain('look');
 });
+
+it.each([
+  ['pays somebody again', PAYS_AGAIN],
+  ['pays nobody again', rowsThat(null)],
+])(
+  'a submit that %s is not sent where all of it, read again in its turn, is not as it was approved',
+  async (_, rows) => {
+    const otherwise: Otherwise = { kind: 'gone' };
+    expect(await atBank({ turnMs: 3 * SECOND, otherwise }).submit(rows)).toEqual({ otherwise });
+  },
+);

@@ -8,7 +8,10 @@ import { messageIdOf } from '../../src/pay-run/message-id';
 import type { PayRun } from '../../src/pay-run/pay-run.entity';
 import { UnsubmittedLook } from '../../src/submission/unsubmitted-look';
 import type { ListedUnsubmitted, UnsubmittedProof } from '../../src/submission/unsubmitted-proof';
+import { idsOf } from '../database/two-employers';
+import { nothingAsked } from '../pay-run/nothing-asked';
 import { SetClock } from '../schedule/schedules';
+import { execute } from '../support/database';
 
 const OURS = '019af0d2-0000-7000-8000-000000000001';
 const OTHER = '019af0d2-0000-7000-8000-000000000002';
@@ -29,9 +32,16 @@ beforeEach(() => {
   clock = new SetClock('2026-03-10T10:00:00Z');
 });
 
+const BUILT = {
+  inEmployer: () => Promise.resolve([{ id: OURS, bankInstructionId: 'CI1', createdAt: CREATED }]),
+} as unknown as Database;
+
 /** A look at a list of so many records, or one that fails, of which the instructions are before their submit or not. */
-function lookAt(records: readonly Record_[] | Error, isGiven = () => Promise.resolve(true)): UnsubmittedLook {
-  const built = [{ id: OURS, bankInstructionId: 'CI1', createdAt: CREATED }];
+function lookAt(
+  records: readonly Record_[] | Error,
+  isGiven = () => Promise.resolve(true),
+  database: Pick<Database, 'inEmployer'> = BUILT,
+): UnsubmittedLook {
   const lists = {
     showsUnsubmitted: () => Promise.resolve(known),
     rememberUnsubmitted: () => Promise.resolve((remembered += 1)),
@@ -48,7 +58,7 @@ function lookAt(records: readonly Record_[] | Error, isGiven = () => Promise.res
     },
   };
   return new UnsubmittedLook(
-    { inEmployer: () => Promise.resolve(built) } as unknown as Database,
+    database as Database,
     { listStatuses } as unknown as BankGateway,
     lists as unknown as BankLists,
     proof as unknown as UnsubmittedProof,
@@ -89,6 +99,35 @@ describe('whether the bank’s list shows what is not submitted', () => {
   it('is learned from the list alone where no instruction may be read, as the submit rests on no more', async () => {
     await lookAt([ofOurs]).at('gate', RUN, account('PAYMENT_LIST', 'PAYMENT'));
     expect([remembered, read]).toEqual([1, []]);
+  });
+
+  it('is not learned from what others of its run were submitted with', async () => {
+    const office = await nothingAsked();
+    try {
+      const ours = idsOf(1);
+      const at = () =>
+        lookAt([{ status: 'INITIATED', bankInstructionId: 'bank-1-1' }], undefined, office.database).at(
+          'building',
+          { id: ours.run, employerId: ours.employer } as PayRun,
+          account('PAYMENT_LIST'),
+        );
+      const sets = (status: string) =>
+        execute(
+          office.server.superuserUrl,
+          `SET session_replication_role = replica;
+           UPDATE instruction SET status = '${status}' WHERE bank_instruction_id IN ('bank-1-1', 'bank-1-2')`,
+        );
+      for (const status of ['SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMITTED']) {
+        await sets(status);
+        await at();
+      }
+      expect(remembered).toBe(0);
+      await sets('VERIFIED');
+      await at();
+      expect(remembered).toBe(1);
+    } finally {
+      await office.close();
+    }
   });
 
   it('is looked at once an hour, where it is not known and the list may be read', async () => {

@@ -1,0 +1,110 @@
+import { NotFound } from '../../src/bank/errors';
+import { BANK_LADDER } from '../../src/domain/bank-status';
+import type { BankReads } from '../../src/employer/bank-reads';
+import type { AttentionActionRow } from '../../src/pay-run/attention.entity';
+import { Instruction } from '../../src/pay-run/instruction.entity';
+import { instructionOfRun } from '../../src/pay-run/instruction.store';
+import { EndedInstruction } from '../../src/submission/ended-instruction';
+import { Company, PayOffice, rows } from '../pay-run/pay-office';
+import { RunAtBank } from '../pay-run/run-at-bank';
+
+const WRITTEN = 'letter of the bank, 4711';
+
+describe('that a submitted instruction was not executed', () => {
+  let office: PayOffice;
+  let company: Company;
+  beforeAll(async () => {
+    office = await PayOffice.open();
+  });
+  afterAll(() => office.close());
+
+  /** A submitted instruction of one payment, at a bank that shows it and its payment so. @param sets what else is so, in SQL */
+  async function submitted(shown?: string, payment?: string, sets = '') {
+    company = await office.company();
+    const run = await office.run(company, rows(100));
+    const atBank = await RunAtBank.approved(office, company, run);
+    await atBank.start();
+    await atBank.build(1);
+    await atBank.move('VERIFIED', 'SUBMITTING');
+    await atBank.instruction(1, 'SUBMIT_INTENT', 'SUBMITTED');
+    const { id } = await office.in(company, (tx) =>
+      tx.manager.findOneByOrFail(Instruction, { payRunId: run.id }),
+    );
+    if (sets !== '') await office.tamper(sets.replaceAll('$id', `'${id}'`));
+    const work = (await office.in(company, (tx) => instructionOfRun(tx, id)))!;
+    const [{ bankPaymentId } = { bankPaymentId: '' }] = await office.query<{ bankPaymentId: string }>(
+      company,
+      `SELECT bank_payment_id AS "bankPaymentId" FROM bank_payment WHERE instruction_id = $1`,
+      [id],
+    );
+    const found = payment === undefined ? [] : [{ status: payment, bankPaymentId }];
+    const reads = {
+      instruction: () =>
+        shown === undefined
+          ? Promise.reject(new NotFound(404, { raw: '' }))
+          : Promise.resolve({ status: shown }),
+      read: () => Promise.resolve({ found }),
+    } as unknown as BankReads;
+    return { ended: new EndedInstruction(office.database, reads), work };
+  }
+
+  const CANCELLED = `UPDATE instruction SET bank_status = 'CANCELLED' WHERE id = $id;
+    UPDATE bank_payment SET bank_rank = ${BANK_LADDER.SUB_STARTED} WHERE instruction_id = $id`;
+
+  it.each<[string, Parameters<typeof submitted>, string | undefined, string | null]>([
+    [
+      'is proven where it is shown as ended and its payment as before',
+      ['CANCELLED', 'INITIATED'],
+      undefined,
+      WRITTEN,
+    ],
+    ['is proven where both are shown as ended unpaid', ['CANCELLED', 'REJECTED'], undefined, WRITTEN],
+    ['is proven where neither is shown', [], undefined, WRITTEN],
+    [
+      'is proven by the end it had, though its payment is shown',
+      [undefined, 'SUB_STARTED', CANCELLED],
+      undefined,
+      WRITTEN,
+    ],
+    ['is not proven without the word of the bank', ['CANCELLED', 'INITIATED'], 'NOT_PROVEN_DEAD', ' '],
+    ['is not proven while it is shown as going on', ['SUBMITTED'], 'NOT_PROVEN_DEAD', WRITTEN],
+    [
+      'is not proven where it is not shown, and its payment is',
+      [undefined, 'SUB_STARTED'],
+      'NOT_PROVEN_DEAD',
+      WRITTEN,
+    ],
+    ['is refuted by a payment that is taken', ['CANCELLED', 'EXCHANGED'], 'WAS_EXECUTED', WRITTEN],
+    ['is refuted by a payment that was paid', [undefined, 'SETTLED'], 'WAS_EXECUTED', WRITTEN],
+    [
+      'is refuted by a payment that went further since that end',
+      ['CANCELLED', 'SUB_INT_CTRL_PASSED', CANCELLED],
+      'WAS_EXECUTED',
+      WRITTEN,
+    ],
+  ])('%s', async (_, of, code, evidence) => {
+    const { ended, work } = await submitted(...of);
+    const proving = ended.prove(work, work.instruction.bankInstructionId ?? '', evidence);
+    if (code === undefined) await expect(proving).resolves.toBeUndefined();
+    else await expect(proving).rejects.toMatchObject({ code });
+  });
+
+  it.each([
+    [
+      'a payment of it was taken',
+      `UPDATE bank_payment SET bank_status = 'EXCHANGED', bank_status_at = now() WHERE instruction_id = $id`,
+    ],
+    [
+      'it has ended',
+      `UPDATE instruction SET status = 'CLOSED', outcome = 'SETTLED', closed_at = now() WHERE id = $id`,
+    ],
+  ])('is refused where %s since the bank was read', async (_, sets) => {
+    const { ended, work } = await submitted(undefined, undefined, sets);
+    const action = {
+      proposedBy: company.preparer.personId,
+      reason: 'the bank says so',
+    } as AttentionActionRow;
+    const burying = office.in(company, (tx) => ended.bury(tx, work, action));
+    await expect(burying).rejects.toMatchObject({ code: 'WAS_EXECUTED' });
+  });
+});
