@@ -73,6 +73,49 @@ describe('new IBANs', () => {
     expect((await approve(run).expect(200)).body.status).toBe('APPROVED');
   });
 
+  it.each([
+    ['lost the role', `DELETE FROM person_role WHERE person_id = $1`],
+    ['was disabled', `UPDATE person SET disabled_at = now() WHERE id = $1`],
+  ])('are ticked by another person where who ticked them %s since', async (_how, leaves) => {
+    const second = await office.person(company.employerId, 'A second approver', ['approver']);
+    const { run, ids } = await november();
+    const paymentIds = ids.slice(1);
+    await tick(run, { paymentIds }, second).expect(200);
+    await office.tamper(leaves, [second.personId]);
+    expect((await approve(run)).body.context).toEqual({ missing: 2, toTick: 2 });
+    const joined = pathOf(run, '/differences?kind=JOINED');
+    const asked = async () => (await office.as(company, 'finance').get(joined).expect(200)).body.items;
+    expect(await asked()).toMatchObject([{ ticked: null }]);
+    const ticked = await tick(run, { paymentIds }).expect(200);
+    expect(ticked.body.comparison.ibans).toMatchObject({ toTick: 2, ticked: 2 });
+    expect(await asked()).toMatchObject([{ ticked: { person: { name: 'A approver' } } }]);
+    await approve(run).expect(200);
+  });
+
+  it('are decided on by another person where who decided on all of them may approve no more', async () => {
+    const second = await office.person(company.employerId, 'A second approver', ['approver']);
+    const { run } = await november();
+    await tick(run, all, second).expect(200);
+    await office.tamper(`DELETE FROM person_role WHERE person_id = $1`, [second.personId]);
+    expect((await approve(run)).body.context).toEqual({ missing: 2, toTick: 2 });
+    const { body } = await tick(run, all).expect(200);
+    expect(body.comparison.ibans.decision).toMatchObject({ person: { name: 'A approver' } });
+    await approve(run).expect(200);
+  });
+
+  it('are ticked once though two people do', async () => {
+    const second = await office.person(company.employerId, 'A second approver', ['approver']);
+    const { run, ids } = await november();
+    await tick(run, { paymentIds: [ids[1]] }, second).expect(200);
+    const { body } = await tick(run, { paymentIds: [ids[1]] }).expect(200);
+    expect(body.comparison.ibans).toMatchObject({ toTick: 2, ticked: 1 });
+    const changed = pathOf(run, '/differences?kind=IBAN_CHANGED');
+    expect((await office.as(company, 'finance').get(changed).expect(200)).body.items).toMatchObject([
+      { ticked: { person: { name: 'A second approver' } } },
+    ]);
+    expect((await approve(run)).body.context).toEqual({ missing: 1, toTick: 2 });
+  });
+
   it('are all ticked at once for a reason, which the run shows and the audit keeps', async () => {
     const { run } = await november();
     await tick(run, { all: true }).expect(422);
