@@ -30,6 +30,8 @@ const MAY_APPROVE = insertion('person_role', {
   role: 'approver',
 });
 const NEXT_VERSION = insertion('pay_run_version', { ...second.pay_run_version, prepared_by: OTHER });
+const inState = (status: string) => `SET LOCAL session_replication_role = replica;
+  UPDATE pay_run SET status = '${status}' WHERE id = '${a.run}'; SET LOCAL session_replication_role = origin`;
 const unticked: Row = { ...difference, kind: 'IBAN_CHANGED', n: 2, payment_id: a.voidPayment };
 const next: Row = {
   ...approval,
@@ -100,6 +102,33 @@ export const COMPARISON_GUARDS: Guard[] = [
     ...TICKED,
     given: [TICKS_ASKED_FOR, MAY_APPROVE, NEXT_VERSION, ...given],
     lawful: `${insertion('iban_tick', decision)}; ${insertion('approval', next)}`,
+    forbidden: insertion('approval', next),
+  })),
+  ...[
+    {
+      what: 'a comparison with the pay before as it is now',
+      lawful: [a.payment, a.secondPayment]
+        .flatMap((payment_id, index) => [
+          insertion('run_difference', { ...first.run_difference, run_version: 2, n: index + 1, payment_id }),
+          insertion('iban_tick', { ...first.iban_tick, run_version: 2, payment_id }),
+        ])
+        .join('; '),
+    },
+    { what: 'what is being submitted', lawful: inState('SUBMITTING') },
+  ].map(({ what, lawful }): Guard => ({
+    name: `an approval is over ${what}`,
+    kind: 'trigger',
+    on: 'approval',
+    object: 'refuse_approval_by_an_old_comparison',
+    says: 'comparison_is_of_now',
+    given: [
+      TICKS_ASKED_FOR,
+      MAY_APPROVE,
+      inState('READY'),
+      NEXT_VERSION,
+      insertion('run_comparison', { ...first.run_comparison, run_version: 2 }),
+    ],
+    lawful: `${lawful}; ${insertion('approval', next)}`,
     forbidden: insertion('approval', next),
   })),
   {
