@@ -38,6 +38,11 @@ export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
     detail:
       'Who prepared a version of the run, or rows that it copies or that were kept back, may not approve it.',
   },
+  comparison_is_of_now: {
+    code: 'COMPARISON_OUTDATED',
+    detail:
+      'Other pay settled or came back since this version was compared: amend it, naming its execution date.',
+  },
   employer_account_bank_account_id_key: {
     code: 'ACCOUNT_ALREADY_CONNECTED',
     detail: 'This account at the bank is connected already.',

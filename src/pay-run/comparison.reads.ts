@@ -10,7 +10,7 @@ export interface DifferenceTotal {
   before_minor: string;
 }
 
-/** What the standing version of a run was compared with, and what people have said of its new IBANs. */
+/** What the standing version of a run was compared with, and what people who may approve it have said of its new IBANs. */
 export interface ComparisonRecord {
   before: {
     before_period: string;
@@ -45,6 +45,9 @@ export async function readBefore(tx: EmployerTransaction, run: PayRun): Promise<
   return before ?? null;
 }
 
+/** In SQL, whose ticks of a version ($3) of a run ($2) of an employer ($1) count: of those who may approve it still. */
+const ENTITLED = 'ANY ((SELECT entitled_tickers($1, $2, $3))::uuid[])';
+
 /** What is known of the standing version. One that was never compared counts as without pay before it. */
 export async function readComparison(tx: EmployerTransaction, run: PayRun): Promise<ComparisonRecord> {
   const version = [tx.employerId, run.id, run.runVersion];
@@ -55,14 +58,16 @@ export async function readComparison(tx: EmployerTransaction, run: PayRun): Prom
     version,
   );
   const [ticks] = await tx.query<{ count: number }>(
-    `SELECT count(payment_id)::int AS count FROM iban_tick
-     WHERE employer_id = $1 AND pay_run_id = $2 AND run_version = $3`,
+    `SELECT count(DISTINCT payment_id)::int AS count FROM iban_tick
+     WHERE employer_id = $1 AND pay_run_id = $2 AND run_version = $3 AND ticked_by = ${ENTITLED}`,
     version,
   );
   const [decision] = await tx.query<TickRow>(
     `SELECT t.ticked_by, p.name AS ticked_by_name, t.ticked_at, t.reason
      FROM iban_tick t JOIN person p ON p.id = t.ticked_by
-     WHERE t.employer_id = $1 AND t.pay_run_id = $2 AND t.run_version = $3 AND t.payment_id IS NULL`,
+     WHERE t.employer_id = $1 AND t.pay_run_id = $2 AND t.run_version = $3 AND t.payment_id IS NULL
+       AND t.ticked_by = ${ENTITLED}
+     ORDER BY t.ticked_at, t.ticked_by LIMIT 1`,
     version,
   );
   const ticking = differences.filter(({ kind }) => TICKED_KINDS.includes(kind));
@@ -85,7 +90,7 @@ export interface DifferingPayment {
   iban_sealed: string;
 }
 
-/** One difference: the payment of the run, the one before, or both, and who ticked it. */
+/** One difference: the payment of the run, the one before, or both, and who ticked it first of those who may approve. */
 export interface DifferenceRow {
   kind: DifferenceKind;
   n: number;
@@ -114,8 +119,11 @@ export function listDifferences(
      FROM page d
      LEFT JOIN payment p ON p.employer_id = d.employer_id AND p.id = d.payment_id
      LEFT JOIN payment b ON b.employer_id = d.employer_id AND b.id = d.before_payment_id
-     LEFT JOIN iban_tick t ON t.employer_id = d.employer_id AND t.pay_run_id = d.pay_run_id
-       AND t.run_version = d.run_version AND t.payment_id = d.payment_id AND d.kind = ANY ($7)
+     LEFT JOIN LATERAL (
+       SELECT k.ticked_by, k.ticked_at FROM iban_tick k
+       WHERE k.employer_id = $1 AND k.pay_run_id = $2 AND k.run_version = $3 AND k.payment_id = d.payment_id
+         AND d.kind = ANY ($7) AND k.ticked_by = ${ENTITLED}
+       ORDER BY k.ticked_at, k.ticked_by LIMIT 1) t ON true
      LEFT JOIN person q ON q.id = t.ticked_by
      ORDER BY d.n`,
     [tx.employerId, run.id, run.runVersion, kind, after, limit, TICKED_KINDS],

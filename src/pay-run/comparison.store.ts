@@ -1,12 +1,8 @@
 import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { inParts } from '../database/in-parts';
-import { PayRunStatus } from '../domain/pay-run';
 import { Employer } from '../employer/employer.entity';
 import { PayRun } from './pay-run.entity';
-
-/** Runs that may have paid somebody: one stuck payment keeps a run in FOLLOWING, for weeks perhaps. */
-const PAID: readonly PayRunStatus[] = ['FOLLOWING', 'SETTLED', 'PARTLY_SETTLED'];
 
 /** What an employee was paid and kept. */
 const KEPT = `status = 'SETTLED' AND returned_at IS NULL`;
@@ -21,7 +17,8 @@ interface Before {
  * Compares the standing version of a READY or DRAFT run, whose payments are READY, with the pay before it, once: with
  * what has settled by now and has not come back. The differences are those of exactly this version. Payments are held
  * against those of the same employee id, IBANs and names by their keyed hashes. Without pay before it nothing is
- * compared: every IBAN is new.
+ * compared: every IBAN is new. What settles or comes back later changes nothing here, and is looked at by the approval
+ * (`assertTicked`).
  */
 export async function compareRun(tx: EmployerTransaction, run: PayRun): Promise<void> {
   const before = await findBefore(tx, run);
@@ -36,14 +33,11 @@ export async function compareRun(tx: EmployerTransaction, run: PayRun): Promise<
   if (before.period !== null) await insertDifferences(tx, run, before.run_ids, netChangeBasisPoints);
 }
 
+/** One stuck payment keeps a run in FOLLOWING, for weeks perhaps: it is of the pay before all the same. */
 async function findBefore(tx: EmployerTransaction, run: PayRun): Promise<Before> {
   const [before] = await tx.query<Before>(
-    `SELECT r.period, array_agg(r.id ORDER BY r.sequence, r.id) AS run_ids
-     FROM pay_run r
-     CROSS JOIN LATERAL (SELECT FROM payment WHERE employer_id = $1 AND pay_run_id = r.id AND ${KEPT} LIMIT 1) paid
-     WHERE r.employer_id = $1 AND r.kind_of_pay = $2 AND r.status = ANY ($4) AND r.period < $3
-     GROUP BY r.period ORDER BY r.period DESC LIMIT 1`,
-    [tx.employerId, run.kindOfPay, run.period, PAID],
+    `SELECT period, coalesce(run_ids, '{}') AS run_ids FROM paid_before($1, $2)`,
+    [tx.employerId, run.id],
   );
   return before ?? { period: null, run_ids: [] };
 }

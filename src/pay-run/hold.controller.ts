@@ -11,6 +11,7 @@ import { Allow } from '../http/allow';
 import { decodeCursor, pageOf } from '../http/cursor';
 import { etagOf } from '../http/etag';
 import { IdParam, showId } from '../http/prefixed-id';
+import { CarriedOutOnce } from '../identity/idempotency.interceptor';
 import { holdCode, HoldDocument, HoldListQuery, HoldPage, HoldReleaseRequest } from './hold.dto';
 import { HoldRow, listHolds } from './hold.store';
 import { PayRunCommands } from './pay-run.commands';
@@ -57,6 +58,7 @@ export class HoldController {
   }
 
   @Post('release')
+  @CarriedOutOnce()
   @HttpCode(200)
   @Allow('approver')
   @ApiHeader({

@@ -15,10 +15,10 @@ export interface Ticks {
 }
 
 /**
- * Notes that a person looked at IBANs of the standing version; each further version is looked at anew, as it is approved
- * anew. The database refuses a person who prepared any version of the run, or a row left out elsewhere that it copies
+ * Notes that a person looked at IBANs of the standing version, whoever else did: it counts while they may approve. Each
+ * further version is looked at anew, as it is approved anew. The database refuses a person who prepared any version of the run, or a row left out elsewhere that it copies
  * (`ticker_is_not_preparer`).
- * @returns how many ticks were new
+ * @returns how many ticks of that person were new
  * @throws DomainError NOT_AWAITING_APPROVAL, TICKS_OF_ANOTHER_VERSION, PAYMENT_NOT_TO_TICK, EVERY_IBAN_IS_NEW
  */
 export async function tickIbans(
@@ -63,18 +63,34 @@ async function assertToTick(
 }
 
 /**
- * Refuses the approval of a version with IBANs that nobody looked at, where the employer asks for it; the database does
+ * Refuses the approval of a version with IBANs that nobody looked at who may approve it, where the employer asks for it; the database does
  * too (`ibans_are_ticked`). Who prepared the run is refused as that instead.
- * @throws DomainError IBANS_NOT_TICKED with how many are missing
+ * So is one that the pay before it, as it is now, makes further IBANs of new (`comparison_is_of_now`), but for a run that
+ * is being submitted, which can be compared no more: whoever approved it before that pay settled is not asked again.
+ * @throws DomainError COMPARISON_OUTDATED, IBANS_NOT_TICKED with how many are missing
  */
 export async function assertTicked(tx: EmployerTransaction, run: PayRun, personId: string): Promise<void> {
   const { tickIbans: required } = await tx.manager.findOneByOrFail(Employer, { id: tx.employerId });
   if (!required || (await hasPrepared(tx, run, personId))) return;
+  if (run.status !== 'SUBMITTING' && (await hasUnseenIban(tx, run))) {
+    const message =
+      'Other pay settled or came back since the run was compared: held against that, it has new IBANs that nobody was shown. Have it amended, naming its execution date (POST …/amendments): that compares it anew, and its new IBANs are ticked then.';
+    throw new DomainError('COMPARISON_OUTDATED', message);
+  }
   const { toTick, ticked, decision } = await readComparison(tx, run);
   const missing = toTick - ticked;
   if (decision || missing === 0) return;
   const message = `${missing} of ${toTick} new IBANs were not looked at: tick them, or decide on all of them with a reason.`;
   throw new DomainError('IBANS_NOT_TICKED', message, { missing, toTick });
+}
+
+async function hasUnseenIban(tx: EmployerTransaction, run: PayRun): Promise<boolean> {
+  const [found] = await tx.query<{ unseen: boolean }>('SELECT has_unseen_iban($1, $2, $3) AS unseen', [
+    tx.employerId,
+    run.id,
+    run.runVersion,
+  ]);
+  return found?.unseen ?? true;
 }
 
 async function hasPrepared(tx: EmployerTransaction, run: PayRun, personId: string): Promise<boolean> {

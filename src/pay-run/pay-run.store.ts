@@ -78,9 +78,7 @@ async function goesOnOnceApproved(tx: EmployerTransaction, run: PayRun): Promise
 }
 
 /** Whether who gave the approval `a` may still approve its run. */
-export const MAY_STILL_APPROVE = `(EXISTS (SELECT FROM person p
-  JOIN person_role r ON r.employer_id = a.employer_id AND r.person_id = p.id AND r.role = 'approver'
-  WHERE p.id = a.approver_id AND p.disabled_at IS NULL) AND NOT has_prepared(a.employer_id, a.pay_run_id, a.approver_id))`;
+export const MAY_STILL_APPROVE = 'may_approve(a.employer_id, a.pay_run_id, a.approver_id)';
 
 /** As `lacksApprovals`, of approvals whose people may still approve. */
 export function lacksEntitledApprovals(tx: EmployerTransaction, run: PayRun): Promise<boolean> {

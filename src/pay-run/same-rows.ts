@@ -87,7 +87,10 @@ export async function sameRows(
   return found;
 }
 
-/** Runs that a whole run is, or was once, held beside and released, or that are so beside it. */
+/**
+ * Runs that a whole run is, or was once, held beside and released, or that are so beside it, and the one whose payments a
+ * successor, which has no file, pays instead.
+ */
 async function decidedBeside(
   tx: EmployerTransaction,
   { id }: RunOfKey,
@@ -98,10 +101,41 @@ async function decidedBeside(
      WHERE h.employer_id = $1 AND h.pay_run_id = $2 AND h.row_no = 0 AND h.code = $3 AND h.outcome = 'RELEASED'
      UNION ALL SELECT h.pay_run_id FROM pay_hold h
      WHERE h.employer_id = $1 AND h.pay_run_id = ANY ($4) AND h.row_no = 0 AND h.code = $3 AND h.beside_run_id = $2
-       AND (h.outcome IS NULL OR h.outcome = 'RELEASED')`,
+       AND (h.outcome IS NULL OR h.outcome = 'RELEASED')
+     UNION ALL SELECT r.parent_run_id FROM pay_run r
+     WHERE r.employer_id = $1 AND r.id = $2 AND r.parent_run_id IS NOT NULL
+       AND NOT EXISTS (SELECT FROM pay_file f WHERE f.employer_id = $1 AND f.pay_run_id = r.id)`,
     [tx.employerId, id, SAME_ROWS, others.map((other) => other.id)],
   );
   return new Set(rows.map((row) => row.id));
+}
+
+/** How a stored run is compared with the runs near it beside which nobody has decided about it. */
+interface Neighbours {
+  /** Runs that may have paid what is not live. */
+  inDoubt(): Promise<string[]>;
+  find(inDoubt: readonly string[]): Promise<FoundBeside | undefined>;
+}
+
+async function neighboursOf(tx: EmployerTransaction, run: PayRun): Promise<Neighbours> {
+  await lockComparison(tx);
+  const [employer, id] = [tx.employerId, run.id].map(escapeLiteral);
+  const rows = `(SELECT * FROM payment
+    WHERE employer_id = ${employer}::uuid AND pay_run_id = ${id}::uuid AND status IN ('READY', 'HELD'))`;
+  const near = await runsToCompare(tx, run);
+  const decided = await decidedBeside(tx, run, near);
+  const others = near.filter((one) => !decided.has(one.id));
+  return {
+    inDoubt: async () => (await runsThatMayHavePaid(tx, run)).filter((other) => !decided.has(other)),
+    find: (inDoubt) => joiningByHash(tx, () => sameRows(tx, others, { rows, joined: null }, inDoubt)),
+  };
+}
+
+/** Holds a whole run that was made without a file where other runs pay, or may have paid, most of its rows already. */
+export async function holdForSameRows(tx: EmployerTransaction, run: PayRun): Promise<void> {
+  const neighbours = await neighboursOf(tx, run);
+  const found = await neighbours.find(await neighbours.inDoubt());
+  if (found !== undefined) await holdRun(tx, run, SAME_ROWS, found);
 }
 
 /**
@@ -114,19 +148,10 @@ export async function followSameRows(
   run: PayRun,
   decision: HoldDecision,
 ): Promise<void> {
-  await lockComparison(tx);
-  const [employer, id] = [tx.employerId, run.id].map(escapeLiteral);
-  const rows = `(SELECT * FROM payment
-    WHERE employer_id = ${employer}::uuid AND pay_run_id = ${id}::uuid AND status IN ('READY', 'HELD'))`;
-  const near = await runsToCompare(tx, run);
-  const decided = await decidedBeside(tx, run, near);
-  const others = near.filter((one) => !decided.has(one.id));
-  const compare = (inDoubt: readonly string[]) =>
-    joiningByHash(tx, () => sameRows(tx, others, { rows, joined: null }, inDoubt));
-  const found = await compare([]);
-  const unsure = found === undefined ? await runsThatMayHavePaid(tx, run) : [];
-  const inDoubt = unsure.filter((other) => !decided.has(other));
-  if (inDoubt.length > 0 && (await compare(inDoubt)) !== undefined) return;
+  const neighbours = await neighboursOf(tx, run);
+  const found = await neighbours.find([]);
+  const inDoubt = found === undefined ? await neighbours.inDoubt() : [];
+  if (inDoubt.length > 0 && (await neighbours.find(inDoubt)) !== undefined) return;
   await markAmended(tx, run.id, SAME_ROWS, decision, found);
   if (found !== undefined) await holdRun(tx, run, SAME_ROWS, found);
 }

@@ -31,6 +31,7 @@ import { findRun } from './pay-run.store';
 import { Candidate, replaceCandidates } from './replaced.store';
 import { Command } from './run-command';
 import { releaseAction, withoutRelease } from './pay-release';
+import { holdForSameRows } from './same-rows';
 import { namesOfUnseen, SecondLook, UnseenPayment } from './second-look';
 import { SendSettings } from './send-outlook';
 import { tellOfMoved } from './stop-successors';
@@ -72,7 +73,8 @@ export class Successors {
   ) {}
 
   /**
-   * Chooses, reads what was chosen at the bank again, and stores the run in one transaction that chooses once more.
+   * Chooses, reads what was chosen at the bank again, and stores the run in one transaction that chooses once more: held
+   * whole where runs near it, as of another month, pay most of its rows already.
    * @throws DomainError RUN_NOT_SUBMITTED; Problem 409 SUCCESSOR_REFUSED with the code of each refused payment,
    * NOTHING_TO_REPLACE, REPLACED_PAYMENT_MOVED, 422 TOO_MANY_TO_REPLACE, 503 BANK_UNREADABLE, and those of
    * `assertCanPay`, `assertExecutionDate` and `assertSubmitInTime`
@@ -124,6 +126,7 @@ export class Successors {
       reason: request.reason,
     });
     const run = await finishDraft(tx, this.personal, id);
+    await holdForSameRows(tx, run);
     await clear(tx, ['REPLACED_UNSEEN'], parent.id, 'a successor was made');
     const succeeded = {
       personId,
@@ -255,7 +258,7 @@ interface Judged {
 }
 
 /**
- * A successor holds nobody: who was held and left out, whom a restore leaves in doubt, and whose account was paid as
+ * A successor holds no single row: who was held and left out, whom a restore leaves in doubt, and whose account was paid as
  * somebody else's, is paid by an upload, once a person released the row.
  */
 async function withoutHeld(

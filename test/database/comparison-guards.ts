@@ -24,7 +24,14 @@ const TICKED: GuardObject & { says: string } = {
   says: 'ibans_are_ticked',
 };
 const TICKS_ASKED_FOR = `UPDATE employer SET tick_ibans = true WHERE id = '${a.employer}'`;
+const MAY_APPROVE = insertion('person_role', {
+  ...first.person_role,
+  person_id: APPROVER,
+  role: 'approver',
+});
 const NEXT_VERSION = insertion('pay_run_version', { ...second.pay_run_version, prepared_by: OTHER });
+const inState = (status: string) => `SET LOCAL session_replication_role = replica;
+  UPDATE pay_run SET status = '${status}' WHERE id = '${a.run}'; SET LOCAL session_replication_role = origin`;
 const unticked: Row = { ...difference, kind: 'IBAN_CHANGED', n: 2, payment_id: a.voidPayment };
 const next: Row = {
   ...approval,
@@ -49,16 +56,27 @@ export const COMPARISON_GUARDS: Guard[] = [
   {
     name: 'an approval waits for the tick of each new IBAN',
     ...TICKED,
-    given: [TICKS_ASKED_FOR],
+    given: [TICKS_ASKED_FOR, MAY_APPROVE],
     lawful: `${insertion('run_difference', unticked)}; ${insertion('iban_tick', tick)};
       ${insertion('approval', approval)}`,
     forbidden: `${insertion('run_difference', unticked)}; ${insertion('approval', approval)}`,
   },
+  ...[
+    { what: 'a tick', row: tick },
+    { what: 'a decision', row: { ...tick, payment_id: null, reason: 'the first run' } },
+  ].map(({ what, row }): Guard => ({
+    name: `an approval waits for ${what} of somebody who may approve`,
+    ...TICKED,
+    given: [TICKS_ASKED_FOR, MAY_APPROVE, insertion('run_difference', unticked)],
+    lawful: `${insertion('iban_tick', row)}; ${insertion('approval', approval)}`,
+    forbidden: `${insertion('iban_tick', { ...row, ticked_by: OTHER })}; ${insertion('approval', approval)}`,
+  })),
   {
     name: 'an approval waits for the ticks of its own version',
     ...TICKED,
     given: [
       TICKS_ASKED_FOR,
+      MAY_APPROVE,
       NEXT_VERSION,
       insertion('run_comparison', { ...first.run_comparison, run_version: 2 }),
       insertion('run_difference', { ...first.run_difference, run_version: 2 }),
@@ -82,8 +100,35 @@ export const COMPARISON_GUARDS: Guard[] = [
   ].map(({ what, given }): Guard => ({
     name: `an approval of what ${what} waits for a decision`,
     ...TICKED,
-    given: [TICKS_ASKED_FOR, NEXT_VERSION, ...given],
+    given: [TICKS_ASKED_FOR, MAY_APPROVE, NEXT_VERSION, ...given],
     lawful: `${insertion('iban_tick', decision)}; ${insertion('approval', next)}`,
+    forbidden: insertion('approval', next),
+  })),
+  ...[
+    {
+      what: 'a comparison with the pay before as it is now',
+      lawful: [a.payment, a.secondPayment]
+        .flatMap((payment_id, index) => [
+          insertion('run_difference', { ...first.run_difference, run_version: 2, n: index + 1, payment_id }),
+          insertion('iban_tick', { ...first.iban_tick, run_version: 2, payment_id }),
+        ])
+        .join('; '),
+    },
+    { what: 'what is being submitted', lawful: inState('SUBMITTING') },
+  ].map(({ what, lawful }): Guard => ({
+    name: `an approval is over ${what}`,
+    kind: 'trigger',
+    on: 'approval',
+    object: 'refuse_approval_by_an_old_comparison',
+    says: 'comparison_is_of_now',
+    given: [
+      TICKS_ASKED_FOR,
+      MAY_APPROVE,
+      inState('READY'),
+      NEXT_VERSION,
+      insertion('run_comparison', { ...first.run_comparison, run_version: 2 }),
+    ],
+    lawful: `${lawful}; ${insertion('approval', next)}`,
     forbidden: insertion('approval', next),
   })),
   {
@@ -118,13 +163,13 @@ export const COMPARISON_GUARDS: Guard[] = [
     { what: 'an IBAN', row: tick },
     { what: 'all IBANs', row: { ...tick, payment_id: null, reason: 'the first run' } },
   ].map(({ what, row }): Guard => ({
-    name: `a version has one tick of ${what}`,
+    name: `a version has one tick of ${what} by a person`,
     kind: 'constraint',
     on: 'iban_tick',
-    object: 'one_tick_per_iban',
+    object: 'one_tick_per_iban_and_person',
     given: [insertion('iban_tick', row)],
-    lawful: insertion('iban_tick', { ...first.iban_tick, pay_run_id: a.spareRun }),
-    forbidden: insertion('iban_tick', { ...row, ticked_by: OTHER }),
+    lawful: insertion('iban_tick', { ...row, ticked_by: OTHER }),
+    forbidden: insertion('iban_tick', row),
   })),
   {
     name: 'a version is compared once',

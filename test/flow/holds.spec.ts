@@ -1,3 +1,5 @@
+import { addBankingDays, addDays, nextPeriod } from '../../src/domain/business-day';
+import { execute, LEAVES_UNANSWERED } from '../support/database';
 import { payFile, payRows, Row } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
 
@@ -130,6 +132,33 @@ describe('a payroll in which HR made mistakes', () => {
     expect((await payroll.approve(again.data)).status).toBe(409);
     expect((await release(again.data.id, ofRun!)).data).toMatchObject({ runVersion: 1, openHolds: 0 });
     expect((await payroll.approve(again.data)).status).toBe(200);
+  });
+
+  it('is not released of one hold by the key of a request about another, whose answer was lost', async () => {
+    const file = payFile(payRows(4, 300));
+    const today = payroll.executionDate();
+    const far = addBankingDays(addDays(today, 25), 1, new Set());
+    await payroll.uploaded(file, { executionDate: today, ...payroll.later() });
+    const bonus = await payroll.uploaded(file, {
+      executionDate: today,
+      kindOfPay: 'BONUS',
+      ...payroll.later(),
+    });
+    const period = nextPeriod(today.slice(0, 7));
+    const next = await payroll.uploaded(file, { executionDate: far, period, ...payroll.later() });
+    const holds = payroll.path(`/pay-runs/${bonus.id}/holds`);
+    const headers = { 'idempotency-key': 'both-are-owed' };
+    const asked = { code: 'ROWS_OF_ANOTHER_RUN', reason: 'both are owed' };
+    const release = () => payroll.as('approver').post(`${holds}/release`, asked, { headers });
+    expect(await release()).toMatchObject({ status: 200, data: { openHolds: 0 } });
+    await execute(payroll.database.superuserUrl, LEAVES_UNANSWERED);
+    const amendment = { executionDate: far, reason: 'paid later' };
+    const amendments = payroll.path(`/pay-runs/${bonus.id}/amendments`);
+    expect((await payroll.as('preparer').post(amendments, amendment)).data).toMatchObject({ openHolds: 1 });
+    expect(await release()).toMatchObject({ status: 409, data: { code: 'IDEMPOTENCY_UNFINISHED' } });
+    expect((await payroll.as('approver').get(`${holds}?open=true`)).data.items).toMatchObject([
+      { code: 'ROWS_OF_ANOTHER_RUN', beside: { payRunId: next.id } },
+    ]);
   });
 
   it('lists its holds by pages, to those who may see salaries', async () => {

@@ -1,7 +1,7 @@
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import type { BankPayment } from '../../src/bank/records';
 import { Database } from '../../src/database/database';
-import { nextBankingDay } from '../../src/domain/business-day';
+import { nextBankingDay, nextPeriod } from '../../src/domain/business-day';
 import { BankReads } from '../../src/employer/bank-reads';
 import { readId } from '../../src/http/prefixed-id';
 import { tellOfPaidAlready } from '../../src/pay-run/paid-already';
@@ -367,6 +367,29 @@ describe('what a run did not pay', () => {
     const { status, data } = await successorOf(parent);
     expect([status, data.payments]).toEqual([201, 3]);
     expect(data.leftOut).toMatchObject([{ code: 'PAID_AS_ANOTHER', payments: 2 }]);
+  });
+
+  it('is not paid without a question once another run has paid it, as where the month it came for was a slip', async () => {
+    const rows = payRows(4, 760);
+    const slip = await voided(rows, { period: nextPeriod(payroll.executionDate().slice(0, 7)) });
+    const paid = await payroll.uploaded(payFile(rows));
+    expect(paid).toMatchObject({ held: { holds: {} } });
+    expect((await payroll.approve(paid)).status).toBe(200);
+    await payroll.until(paid.id, ['SETTLED']);
+
+    const made = await successorOf(slip);
+    expect(made).toMatchObject({ status: 201, data: { payments: 4, openHolds: 1 } });
+    const holds = payroll.path(`/pay-runs/${made.data.id}/holds`);
+    expect((await payroll.as('approver').get(holds)).data.items).toMatchObject([
+      { code: 'ROWS_OF_ANOTHER_RUN', payment: null, beside: { payRunId: paid.id } },
+    ]);
+    expect(await payroll.approve(made.data)).toMatchObject({ status: 409, data: { code: 'HOLDS_OPEN' } });
+    const released = { code: 'ROWS_OF_ANOTHER_RUN', reason: 'both months are owed' };
+    expect((await payroll.as('approver').post(`${holds}/release`, released)).data.openHolds).toBe(0);
+    const amendment = { submitAt: payroll.later().submitAt, reason: 'paid later' };
+    const amendments = payroll.path(`/pay-runs/${made.data.id}/amendments`);
+    expect((await payroll.as('preparer').post(amendments, amendment)).data.openHolds).toBe(0);
+    expect(await payroll.timesPaid(rows)).toEqual([1, 1, 1, 1]);
   });
 
   it('is paid by the last of a chain only', async () => {

@@ -73,6 +73,49 @@ describe('new IBANs', () => {
     expect((await approve(run).expect(200)).body.status).toBe('APPROVED');
   });
 
+  it.each([
+    ['lost the role', `DELETE FROM person_role WHERE person_id = $1`],
+    ['was disabled', `UPDATE person SET disabled_at = now() WHERE id = $1`],
+  ])('are ticked by another person where who ticked them %s since', async (_how, leaves) => {
+    const second = await office.person(company.employerId, 'A second approver', ['approver']);
+    const { run, ids } = await november();
+    const paymentIds = ids.slice(1);
+    await tick(run, { paymentIds }, second).expect(200);
+    await office.tamper(leaves, [second.personId]);
+    expect((await approve(run)).body.context).toEqual({ missing: 2, toTick: 2 });
+    const joined = pathOf(run, '/differences?kind=JOINED');
+    const asked = async () => (await office.as(company, 'finance').get(joined).expect(200)).body.items;
+    expect(await asked()).toMatchObject([{ ticked: null }]);
+    const ticked = await tick(run, { paymentIds }).expect(200);
+    expect(ticked.body.comparison.ibans).toMatchObject({ toTick: 2, ticked: 2 });
+    expect(await asked()).toMatchObject([{ ticked: { person: { name: 'A approver' } } }]);
+    await approve(run).expect(200);
+  });
+
+  it('are decided on by another person where who decided on all of them may approve no more', async () => {
+    const second = await office.person(company.employerId, 'A second approver', ['approver']);
+    const { run } = await november();
+    await tick(run, all, second).expect(200);
+    await office.tamper(`DELETE FROM person_role WHERE person_id = $1`, [second.personId]);
+    expect((await approve(run)).body.context).toEqual({ missing: 2, toTick: 2 });
+    const { body } = await tick(run, all).expect(200);
+    expect(body.comparison.ibans.decision).toMatchObject({ person: { name: 'A approver' } });
+    await approve(run).expect(200);
+  });
+
+  it('are ticked once though two people do', async () => {
+    const second = await office.person(company.employerId, 'A second approver', ['approver']);
+    const { run, ids } = await november();
+    await tick(run, { paymentIds: [ids[1]] }, second).expect(200);
+    const { body } = await tick(run, { paymentIds: [ids[1]] }).expect(200);
+    expect(body.comparison.ibans).toMatchObject({ toTick: 2, ticked: 1 });
+    const changed = pathOf(run, '/differences?kind=IBAN_CHANGED');
+    expect((await office.as(company, 'finance').get(changed).expect(200)).body.items).toMatchObject([
+      { ticked: { person: { name: 'A second approver' } } },
+    ]);
+    expect((await approve(run)).body.context).toEqual({ missing: 1, toTick: 2 });
+  });
+
   it('are all ticked at once for a reason, which the run shows and the audit keeps', async () => {
     const { run } = await november();
     await tick(run, { all: true }).expect(422);
@@ -158,5 +201,78 @@ describe('new IBANs', () => {
     });
     await asked.expect(404);
     expect((await approve(run)).body.context).toEqual({ missing: 2, toTick: 2 });
+  });
+
+  describe('of a run that was made before other pay settled', () => {
+    const terms = (period: string) => ({ period, kindOfPay: 'SALARY' });
+    const both = [pay(1), pay(2)];
+
+    /** December's run, made when October had paid the same people to the same accounts. */
+    const early = async (): Promise<PayRun> => {
+      const october = await office.run(company, both, terms('2026-10'));
+      await tick(october, all).expect(200);
+      await RunAtBank.ended(office, company, october);
+      return office.run(company, both, { ...terms('2026-12'), executionDate: '2026-12-23' });
+    };
+    /** November's run, whose new IBANs were ticked. */
+    const next = async (rows: Row[]): Promise<PayRun> => {
+      const run = await office.run(company, rows, terms('2026-11'));
+      await tick(run, all).expect(200);
+      return run;
+    };
+    const refusalOf = async (run: PayRun, body = seen(run)) => (await approve(run, body)).body.code;
+
+    it.each([
+      ['of whom that pay paid to another account', [pay(1), pay(2, germanIban(22))]],
+      ['of whom it did not pay', [pay(1)]],
+    ])('are asked about %s once the run is compared anew', async (_who, rows) => {
+      const december = await early();
+      await RunAtBank.ended(office, company, await next(rows));
+      expect(await refusalOf(december)).toBe('COMPARISON_OUTDATED');
+      const { body } = await office
+        .as(company, 'preparer')
+        .post(pathOf(december, '/amendments'), {
+          executionDate: december.executionDate,
+          reason: 'to be compared',
+        })
+        .expect(200);
+      expect(body.comparison).toMatchObject({ before: { period: '2026-11' }, ibans: { toTick: 1 } });
+      const amended = { rootHash: body.rootHash, total: body.total };
+      expect(await refusalOf(december, amended)).toBe('IBANS_NOT_TICKED');
+      const ticks = office.as(company, 'approver').post(pathOf(december, '/iban-ticks'), {
+        rootHash: body.rootHash,
+        ...all,
+      });
+      await ticks.expect(200);
+      await approve(december, amended).expect(200);
+    });
+
+    it('are asked about though all of them were decided on', async () => {
+      const december = await early();
+      await tick(december, all).expect(200);
+      await RunAtBank.ended(office, company, await next([pay(1), pay(2, germanIban(22))]));
+      expect(await refusalOf(december)).toBe('COMPARISON_OUTDATED');
+    });
+
+    it('are none where it paid the same accounts, also while some of it is on its way', async () => {
+      const december = await early();
+      await RunAtBank.followed(office, company, await next(both), ['SETTLED', 'EXCHANGED']);
+      await approve(december).expect(200);
+    });
+
+    it('are asked about once a payment to one of them has come back', async () => {
+      const december = await early();
+      const paid = 'SELECT id FROM payment WHERE pay_run_id <> $1 AND employee_id = $2';
+      const came = `UPDATE payment SET returned_at = now() WHERE id = (${paid})`;
+      await office.query(company, came, [december.id, 'E-2']);
+      expect(await refusalOf(december)).toBe('COMPARISON_OUTDATED');
+    });
+
+    it('are none where the employer does not ask', async () => {
+      const december = await early();
+      await RunAtBank.ended(office, company, await next([pay(1), pay(2, germanIban(22))]));
+      await office.query(company, 'UPDATE employer SET tick_ibans = false');
+      await approve(december).expect(200);
+    });
   });
 });

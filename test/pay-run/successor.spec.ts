@@ -2,12 +2,13 @@ import { Client } from 'pg';
 import { verifyChain } from '../../src/audit/verify-chain';
 import { CONFIG } from '../../src/config/env';
 import { refusalOfReplacement } from '../../src/domain/replacement';
+import { showId } from '../../src/http/prefixed-id';
 import { grantRelease } from '../../src/pay-run/pay-release';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { replaceCandidates } from '../../src/pay-run/replaced.store';
 import { SecondLook } from '../../src/pay-run/second-look';
 import { Successors } from '../../src/pay-run/successor';
-import { Company, PayOffice } from './pay-office';
+import { Company, pathOf, PayOffice } from './pay-office';
 import { RunAtBank } from './run-at-bank';
 
 describe('two payments of an employee that came back', () => {
@@ -112,15 +113,25 @@ describe('a successor of payments that came back', () => {
   });
   afterAll(() => office?.close());
 
-  /** Pays again some returned payments, one of each employee, which the bank shows as before. */
-  async function paidAgain(payments: number) {
+  /** Has a company paid, to one account, and some of it come back, one payment of each employee. */
+  async function returned(payments: number, kept = 0) {
     const company = await office.company();
-    const toPay = Array.from({ length: payments }, () => ({ amountMinor: 100n }));
+    const toPay = Array.from({ length: payments + kept }, () => ({ amountMinor: 100n }));
     const run = await office.run(company, toPay);
-    const fates = toPay.map(() => 'RETURNED' as const);
-    await RunAtBank.ended(office, company, run, fates);
+    await RunAtBank.ended(
+      office,
+      company,
+      run,
+      Array.from({ length: payments }, () => 'RETURNED' as const),
+    );
+    return { company, run, payments };
+  }
+
+  /** Pays again what came back, which the bank shows as before. */
+  async function paidAgain({ company, run, payments }: Awaited<ReturnType<typeof returned>>) {
     const sql = 'SELECT id FROM payment WHERE pay_run_id = $1 ORDER BY row_no';
-    const ids = (await office.query<{ id: string }>(company, sql, [run.id])).map(({ id }) => id);
+    const all = await office.query<{ id: string }>(company, sql, [run.id]);
+    const ids = all.slice(0, payments).map(({ id }) => id);
     const secondLook = { ofPayments: () => Promise.resolve({ moved: [], unseen: [] }) };
     const successors = new Successors(
       office.database,
@@ -140,13 +151,13 @@ describe('a successor of payments that came back', () => {
   }
 
   it('asks the database no more often for many of them than for one', async () => {
-    const [one, many] = [await paidAgain(1), await paidAgain(40)];
+    const [one, many] = [await paidAgain(await returned(1)), await paidAgain(await returned(40))];
     expect(many.made.record.run.rowCount).toBe(40);
     expect(many.statements).toBe(one.statements);
   });
 
   it('has a release of each in the audit chain, in the order of the rows, and then its own entry', async () => {
-    const { company, run } = await paidAgain(12);
+    const { company, run } = await paidAgain(await returned(12));
     const entries = await office.query(
       company,
       `SELECT action, subject, person_id AS person, detail FROM audit_entry
@@ -165,5 +176,34 @@ describe('a successor of payments that came back', () => {
     ]);
     const verdict = await office.in(company, (tx) => verifyChain(tx, company.employerId));
     expect(verdict).toEqual({ entries: entries.length });
+  });
+
+  it('is not held beside the run whose payments it pays again, of which another pays the same account the same', async () => {
+    const { made } = await paidAgain(await returned(1, 1));
+    expect(made.record).toMatchObject({ openHolds: 0 });
+  });
+
+  it('is held beside a run of about the same day that may have paid the same, though nobody knows', async () => {
+    const before = await returned(1);
+    const { company, run } = before;
+    const paid = [{ employeeId: 'X-1', amountMinor: 100n }];
+    const lost = await office.run(company, paid, { kindOfPay: 'BONUS', period: run.period });
+    const cancelled = await office
+      .as(company, 'preparer')
+      .post(pathOf(lost, '/cancellation'), { reason: 'gone' });
+    expect(cancelled.status).toBe(200);
+    await office.tamper(`UPDATE pay_run SET created_at = now() - interval '2 hours' WHERE id = $1`, [
+      lost.id,
+    ]);
+    await office.tamper(
+      `INSERT INTO database_restore (id, what, noticed_at, told_at)
+       VALUES (gen_random_uuid(), 'a dump', now() - interval '1 hour', now())`,
+    );
+    const { made } = await paidAgain(before);
+    expect(made.record).toMatchObject({ openHolds: 1 });
+    const { body } = await office.as(company, 'approver').get(pathOf(made.record.run, '/holds')).expect(200);
+    expect(body.items).toMatchObject([
+      { code: 'ROWS_OF_ANOTHER_RUN', payment: null, beside: { payRunId: showId('run', lost.id) } },
+    ]);
   });
 });
