@@ -16,8 +16,8 @@ export interface Ticks {
 
 /**
  * Notes that a person looked at IBANs of the standing version, whoever else did: it counts while they may approve. Each
- * further version is looked at anew, as it is approved anew. The database refuses a person who prepared any version of the run, or a row left out elsewhere that it copies
- * (`ticker_is_not_preparer`).
+ * further version is looked at anew, as it is approved anew. The database refuses a person who prepared any version of the
+ * run, or a row left out elsewhere that it copies (`ticker_is_not_preparer`).
  * @returns how many ticks of that person were new
  * @throws DomainError NOT_AWAITING_APPROVAL, TICKS_OF_ANOTHER_VERSION, PAYMENT_NOT_TO_TICK, EVERY_IBAN_IS_NEW
  */
@@ -63,8 +63,8 @@ async function assertToTick(
 }
 
 /**
- * Refuses the approval of a version with IBANs that nobody looked at who may approve it, where the employer asks for it; the database does
- * too (`ibans_are_ticked`). Who prepared the run is refused as that instead.
+ * Refuses the approval of a version with IBANs that nobody looked at who may approve it, where the employer asks for it; the
+ * database does too (`ibans_are_ticked`). Who prepared the run is refused as that instead.
  * So is one that the pay before it, as it is now, makes further IBANs of new (`comparison_is_of_now`), but for a run that
  * is being submitted, which can be compared no more: whoever approved it before that pay settled is not asked again.
  * @throws DomainError COMPARISON_OUTDATED, IBANS_NOT_TICKED with how many are missing

@@ -22,8 +22,9 @@ export async function lockPayKey(tx: EmployerTransaction, { period }: Pick<PayKe
 }
 
 /**
- * Makes uploads, amendments and successors of any periods take turns from their comparison to the end of their transactions:
- * of two that come at once with the same rows the second finds the first. Taken after the key and the runs, whoever needs those.
+ * Makes uploads, amendments and successors of any periods take turns from their comparison to the end of their
+ * transactions: of two that come at once with the same rows the second finds the first. Taken after the key and the runs,
+ * whoever needs those.
  */
 export async function lockComparison(tx: EmployerTransaction): Promise<void> {
   const name = JSON.stringify(['compare', tx.employerId]);
