@@ -221,7 +221,7 @@ describe('what one undocumented status after an end means', () => {
       headers: { accept: 'text/csv' },
     });
     const [, paid, unpaid, ...more] = listed.data.trim().split('\r\n');
-    expect([paid.includes('act_'), unpaid.endsWith(confirmed.decisions[0].id), more]).toEqual([
+    expect([paid.includes('act_'), unpaid.endsWith(`,${confirmed.decisions[0].id},`), more]).toEqual([
       false,
       true,
       [],
