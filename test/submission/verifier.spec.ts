@@ -136,6 +136,13 @@ describe('an instruction whose rows are all shown as approved', () => {
     ).toHaveLength(1);
   });
 
+  it('keeps the id of an add whose answer was recorded while it was read', async () => {
+    const between = `UPDATE bank_payment SET add_outcome = 'ADDED', bank_payment_id = 'answered-1'
+      WHERE instruction_id = '${ours.instruction[0]}' AND row_no = 1`;
+    await step(shows('equal'), { between });
+    expect(await payments()).toEqual([{ row_no: 1, id: 'answered-1', as: 'ADDED' }, STOOD[1]]);
+  });
+
   it('goes on at once where its run is being submitted', async () => {
     await replicate(`UPDATE pay_run SET status = 'SUBMITTING' WHERE id = '${ours.run}'`);
     expect(await step(shows('equal'))).toMatchObject({ inMs: 0, status: 'VERIFIED' });
