@@ -48,7 +48,7 @@ beforeEach(async () => {
     `UPDATE instruction SET status = 'VERIFIED', bank_status = 'INITIATED' ${INSTRUCTION};
      UPDATE planned_instruction SET row_hash = ${APPROVED} WHERE id = '${ours.planned[0]}';
      UPDATE submit_attempt SET id = '${UNSENT}', row_hash = ${APPROVED}, outcome = 'PROVEN_UNSENT', outcome_detail = 'not-sent',
-       finished_at = attempted_at WHERE employer_id = '${ours.employer}';
+       attempted_at = now() - interval '1 day', finished_at = now() WHERE employer_id = '${ours.employer}';
      DELETE FROM forgotten_instruction; DELETE FROM moved_instruction; DELETE FROM attention; DELETE FROM attention_action;
      DELETE FROM service_stop; DELETE FROM lease; UPDATE service_switch SET submits_off = false, reason = NULL`,
   );
@@ -80,6 +80,8 @@ interface So {
   rows?: PayableRow[];
   reading?: ReadBack;
   stops?: boolean;
+  /** What was given up of the same rows has moved. */
+  isPaidByAnother?: boolean;
   guard?: Partial<RestoreGuard>;
   settings?: Record<string, string>;
 }
@@ -155,7 +157,7 @@ async function step(so: So = {}) {
     guard as unknown as RestoreGuard,
     cutOff,
     looks,
-    { stand: () => Promise.resolve(true) } as unknown as GivenUpLook,
+    { stand: () => Promise.resolve(!so.isPaidByAnother) } as unknown as GivenUpLook,
     { wasUnsubmitted: () => Promise.resolve() } as unknown as UnsubmittedLook,
     clock,
     config,
@@ -224,6 +226,7 @@ describe('a submit', () => {
       new Halted('ACCOUNT'),
     ],
     ['its process ends', { stops: true }, 0],
+    ['what was given up of its rows does not stand', { isPaidByAnother: true }, expect.any(Number)],
     [
       'the database is behind what was remembered',
       { guard: { markWithin: () => Promise.reject(new DatabaseIsBehind()) } },
@@ -353,6 +356,28 @@ describe('the answer to a submit', () => {
     ],
   ])('%s', async (_, so, ends) => {
     expect(await step(so)).toMatchObject(ends);
+  });
+
+  it('of one that people said was not executed changes nothing where it never left', async () => {
+    const whileSent = `UPDATE instruction SET status = 'VOID' ${INSTRUCTION}`;
+    const seen = await step({ answer: NOT_SENT, whileSent });
+    expect(seen).toMatchObject({ end: 'never', status: 'VOID', asked: null });
+  });
+
+  it('leaves its totals to be checked where it shows none', async () => {
+    await step({ answer: { ...YES, value: { status: 'SUB_REQUIRED' } } as Answer });
+    const checked = `SELECT totals_checked_at AS at FROM instruction ${INSTRUCTION}`;
+    expect(await select(office.server.superuserUrl, checked)).toEqual([{ at: null }]);
+  });
+
+  it.each([
+    ['never left', 'not-sent', false],
+    ['was turned away', 'turned away: status 401', true],
+  ])('counts what was sent before, where one that %s was', async (_, detail, isCounted) => {
+    await replicate(`UPDATE submit_attempt SET outcome_detail = '${detail}' WHERE id = '${UNSENT}'`);
+    await step({ answer: { kind: 'no', reason: 'invalid', status: 422 } });
+    const certain = `SELECT certain LIKE '%was sent 2 times%' AS counted FROM attention WHERE resolved_at IS NULL`;
+    expect(await select(office.server.superuserUrl, certain)).toEqual([{ counted: isCounted }]);
   });
 
   it('finds that the database has lost its intent: nothing of it is recorded, and it counts as restored', async () => {
