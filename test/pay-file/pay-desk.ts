@@ -288,9 +288,9 @@ export class PayDesk {
     return this.query(desk, 'SELECT action, subject, detail FROM audit_entry ORDER BY seq');
   }
 
-  /** Whether a statement waits for a lock. */
-  isLockAwaited(): Promise<boolean> {
-    return isLockAwaited(this.test.superuserUrl);
+  /** Whether a statement waits for a lock. @param like how it reads, in SQL */
+  isLockAwaited(like?: string): Promise<boolean> {
+    return isLockAwaited(this.test.superuserUrl, like);
   }
 
   /** A connection that row-level security does not bind. */

@@ -147,7 +147,7 @@ export class PayOffice {
     return this.tampering(async (client) => {
       await client.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
       const answer = ask();
-      await eventually(() => isLockAwaited(this.store.superuserUrl), 5_000);
+      await eventually(() => this.isLockAwaited(), 5_000);
       await client.query(`${sql}; COMMIT`);
       return answer;
     });
@@ -162,6 +162,11 @@ export class PayOffice {
     } finally {
       await client.end();
     }
+  }
+
+  /** Whether a statement waits for a lock. */
+  isLockAwaited(): Promise<boolean> {
+    return isLockAwaited(this.store.superuserUrl);
   }
 
   /** An employer whose runs are approved without ticks unless they are asked for. */
@@ -219,26 +224,34 @@ export class PayOffice {
 
   /** A READY run made of rows, with its pay file. */
   run(company: Company, toPay: readonly Row[], terms: Partial<PayRun> = {}): Promise<PayRun> {
+    return this.in(company, (tx) => this.runWithin(tx, company, toPay, terms));
+  }
+
+  /** As `run`, in a transaction that does more. */
+  async runWithin(
+    tx: EmployerTransaction,
+    company: Company,
+    toPay: readonly Row[],
+    terms: Partial<PayRun>,
+  ): Promise<PayRun> {
     const id = newId();
-    return this.in(company, async (tx) => {
-      await openDraft(tx, {
-        id,
-        accountId: company.accountId,
-        period: '2026-11',
-        kindOfPay: `PAY-${id.slice(-12).toUpperCase()}`,
-        executionDate: '2026-11-27',
-        submitAt: null,
-        scheduleId: null,
-        sequence: 0,
-        parentRunId: null,
-        createdBy: company.preparer.personId,
-        ...terms,
-      });
-      await this.insertPayments(tx, id, toPay);
-      const run = await finishDraft(tx, this.personal, id);
-      await insertPayFile(tx, company, run, toPay);
-      return run;
+    await openDraft(tx, {
+      id,
+      accountId: company.accountId,
+      period: '2026-11',
+      kindOfPay: `PAY-${id.slice(-12).toUpperCase()}`,
+      executionDate: '2026-11-27',
+      submitAt: null,
+      scheduleId: null,
+      sequence: 0,
+      parentRunId: null,
+      createdBy: company.preparer.personId,
+      ...terms,
     });
+    await this.insertPayments(tx, id, toPay);
+    const run = await finishDraft(tx, this.personal, id);
+    await insertPayFile(tx, company, run, toPay);
+    return run;
   }
 
   /** A READY run that copies payments of a run, made by the company's preparer. */

@@ -3,13 +3,36 @@ import { verifyChain } from '../../src/audit/verify-chain';
 import { CONFIG } from '../../src/config/env';
 import { refusalOfReplacement } from '../../src/domain/replacement';
 import { showId } from '../../src/http/prefixed-id';
+import { lockPayKey } from '../../src/pay-run/pay-key';
 import { grantRelease } from '../../src/pay-run/pay-release';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { replaceCandidates } from '../../src/pay-run/replaced.store';
 import { SecondLook } from '../../src/pay-run/second-look';
 import { Successors } from '../../src/pay-run/successor';
+import { eventually } from '../support/eventually';
 import { Company, pathOf, PayOffice } from './pay-office';
 import { RunAtBank } from './run-at-bank';
+
+const KEY = { employeeId: 'E-1', period: '2026-11', kindOfPay: 'SALARY' };
+
+/** Of what the bank shows as before. */
+function successorsOf(office: PayOffice): Successors {
+  const secondLook = { ofPayments: () => Promise.resolve({ moved: [], unseen: [] }) };
+  return new Successors(
+    office.database,
+    office.personal,
+    secondLook as unknown as SecondLook,
+    office.clock,
+    office.app.get(CONFIG),
+  );
+}
+
+const commandOf = ({ employerId, preparer }: Company, run: PayRun) => ({
+  employerId,
+  payRunId: run.id,
+  personId: preparer.personId,
+  ifMatch: undefined,
+});
 
 describe('two payments of an employee that came back', () => {
   let office: PayOffice;
@@ -21,14 +44,7 @@ describe('two payments of an employee that came back', () => {
   afterAll(() => office?.close());
 
   const furtherPay = (reason: string) =>
-    office.in(company, (tx) =>
-      grantRelease(tx, company.approver.personId, {
-        employeeId: 'E-1',
-        period: '2026-11',
-        kindOfPay: 'SALARY',
-        reason,
-      }),
-    );
+    office.in(company, (tx) => grantRelease(tx, company.approver.personId, { ...KEY, reason }));
   beforeEach(async () => {
     company = await office.company();
     await furtherPay('a bonus');
@@ -76,6 +92,24 @@ describe('two payments of an employee that came back', () => {
     const again = { employeeId: 'E-1', amountMinor: 300n, releaseSequence: 2 };
     await office.run(company, [again], { kindOfPay: 'SALARY', sequence: 1, parentRunId: run.id });
     expect(await refusals()).toEqual(['EMPLOYEE_PAID_OTHERWISE', 'EMPLOYEE_PAID_OTHERWISE']);
+  });
+
+  it('are not paid again beside such pay that comes at the same moment', async () => {
+    const successors = successorsOf(office);
+    const again = { employeeId: 'E-1', amountMinor: 300n, releaseSequence: 2 };
+    const request = { executionDate: '2026-11-27', paymentIds: await paidBack(), reason: 'a new account' };
+    let making: Promise<unknown> = Promise.resolve();
+    await office.in(company, async (tx) => {
+      // For this a successor that takes no turn would wait once it has chosen.
+      await tx.query('SELECT FROM employer_account WHERE id = $1 FOR UPDATE', [company.accountId]);
+      await lockPayKey(tx, run);
+      making = successors.make(commandOf(company, run), request).catch((error: unknown) => error);
+      await eventually(() => office.isLockAwaited(), 5_000);
+      await grantRelease(tx, company.approver.personId, { ...KEY, reason: 'both at once' });
+      await office.runWithin(tx, company, [again], { kindOfPay: 'SALARY', sequence: 1, parentRunId: run.id });
+    });
+    expect(await making).toMatchObject({ code: 'SUCCESSOR_REFUSED' });
+    expect(await places()).toEqual([{ place: 2 }]);
   });
 });
 
@@ -132,16 +166,8 @@ describe('a successor of payments that came back', () => {
     const sql = 'SELECT id FROM payment WHERE pay_run_id = $1 ORDER BY row_no';
     const all = await office.query<{ id: string }>(company, sql, [run.id]);
     const ids = all.slice(0, payments).map(({ id }) => id);
-    const secondLook = { ofPayments: () => Promise.resolve({ moved: [], unseen: [] }) };
-    const successors = new Successors(
-      office.database,
-      office.personal,
-      secondLook as unknown as SecondLook,
-      office.clock,
-      office.app.get(CONFIG),
-    );
-    const { employerId, preparer } = company;
-    const command = { employerId, payRunId: run.id, personId: preparer.personId, ifMatch: undefined };
+    const successors = successorsOf(office);
+    const command = commandOf(company, run);
     const request = { executionDate: '2026-11-27', paymentIds: ids, reason: 'a new account' };
     const asked = jest.spyOn(Client.prototype, 'query');
     const made = await successors.make(command, request);

@@ -291,6 +291,7 @@ describe('an unsubmitted instruction that is read back', () => {
   });
 
   it.each([
+    ['INITIATED', 'SETTLED', gone],
     ['CANCELLED', 'SETTLED', gone],
     ['CANCELLED', refused, 'SETTLED'],
     [gone, gone, 'SETTLED'],
@@ -371,8 +372,8 @@ describe('an instruction that was read back as approved, at a last look', () => 
   const approved = { ...work, planned: { ...work.planned, rowCount: 1, totalMinor: 100n } };
   const totals = { calculatedCount: 1, calculatedTotalMinor: 100n };
   const added = { ...payment, bankPaymentId: '78', ids: ['78'] as const };
-  const look = (shown: Partial<BankInstruction>, paymentsStand = false) =>
-    reading('INITIATED', 'INITIATED', gone, false, shown, [{ ...payment, ids: ['77'] }, added]).readAgain(
+  const look = (shown: Partial<BankInstruction>, paymentsStand = false, status = 'INITIATED') =>
+    reading(status, 'INITIATED', gone, false, shown, [{ ...payment, ids: ['77'] }, added]).readAgain(
       approved,
       [row],
       {} as Turn,
@@ -393,6 +394,14 @@ describe('an instruction that was read back as approved, at a last look', () => 
     ['it is another one', { ...totals, reference: 'PAY-2026-12' }, true],
   ])('is read whole where %s', async (_what, shown, paymentsStand) => {
     expect(await look(shown, paymentsStand)).toMatchObject({ kind: 'different' });
+  });
+
+  it.each([
+    ['INI_STARTED', 'wait'],
+    ['CANCELLED', 'dead'],
+    ['PRO_MANUAL_REVIEW', 'unclear'],
+  ])('does not stand as %s, whatever its totals', async (status, kind) => {
+    expect(await look(totals, true, status)).toMatchObject({ kind });
   });
 });
 
