@@ -11,6 +11,7 @@ import { CutOff } from '../../src/submission/cut-off';
 import type { GivenUpLook } from '../../src/submission/given-up-look';
 import type { InstructionReader, ReadBack } from '../../src/submission/read-back';
 import type { SubmitLooks } from '../../src/submission/submit-looks';
+import { isOlderThanARestore } from '../../src/submission/submit-record';
 import { Submitter } from '../../src/submission/submitter';
 import { RowsChanged } from '../../src/submission/tampering';
 import type { UnsentSubmits } from '../../src/submission/unsent-submits';
@@ -362,6 +363,30 @@ describe('the answer to a submit', () => {
     const whileSent = `UPDATE instruction SET status = 'VOID' ${INSTRUCTION}`;
     const seen = await step({ answer: NOT_SENT, whileSent });
     expect(seen).toMatchObject({ end: 'never', status: 'VOID', asked: null });
+  });
+
+  it.each<[string, Answer, string]>([
+    ['is executed', YES, 'EXECUTED'],
+    ['never left', NOT_SENT, 'PROVEN_UNSENT'],
+  ])('finishes no attempt at another instruction where it %s', async (_, answer, outcome) => {
+    await replicate(`INSERT INTO submit_attempt (employer_id, id, planned_instruction_id, instruction_id, bank_instruction_id, row_hash, epoch)
+      VALUES ('${ours.employer}', '${uuid(78)}', '${ours.planned[1]}', '${ours.instruction[1]}', 'bank-1-2', ${APPROVED}, 1)`);
+    expect((await step({ answer })).attempts).toEqual([outcome]);
+    const other = `SELECT outcome FROM submit_attempt WHERE id = '${uuid(78)}'`;
+    expect(await select(office.server.superuserUrl, other)).toEqual([{ outcome: null }]);
+  });
+
+  it.each([
+    ['this instruction', '', true],
+    ['an earlier one of the same rows', `, instruction_id = '${ours.abandoned}'`, false],
+  ])('is known to be older than a restore by a submit of this instruction alone: %s', async (_, of, isOlder) => {
+    await replicate(`DELETE FROM database_restore; ${restored('now()')};
+      UPDATE submit_attempt SET outcome = NULL, outcome_detail = NULL, finished_at = NULL${of} WHERE id = '${UNSENT}'`);
+    const instruction = { id: ours.instruction[0], plannedInstructionId: ours.planned[0] };
+    const older = await office.database.inEmployer(ours.employer, (tx) =>
+      isOlderThanARestore(tx, instruction),
+    );
+    expect(older).toBe(isOlder);
   });
 
   it('leaves its totals to be checked where it shows none', async () => {
