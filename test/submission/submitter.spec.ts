@@ -379,15 +379,18 @@ describe('the answer to a submit', () => {
   it.each([
     ['this instruction', '', true],
     ['an earlier one of the same rows', `, instruction_id = '${ours.abandoned}'`, false],
-  ])('is known to be older than a restore by a submit of this instruction alone: %s', async (_, of, isOlder) => {
-    await replicate(`DELETE FROM database_restore; ${restored('now()')};
+  ])(
+    'is known to be older than a restore by a submit of this instruction alone: %s',
+    async (_, of, isOlder) => {
+      await replicate(`DELETE FROM database_restore; ${restored('now()')};
       UPDATE submit_attempt SET outcome = NULL, outcome_detail = NULL, finished_at = NULL${of} WHERE id = '${UNSENT}'`);
-    const instruction = { id: ours.instruction[0], plannedInstructionId: ours.planned[0] };
-    const older = await office.database.inEmployer(ours.employer, (tx) =>
-      isOlderThanARestore(tx, instruction),
-    );
-    expect(older).toBe(isOlder);
-  });
+      const instruction = { id: ours.instruction[0], plannedInstructionId: ours.planned[0] };
+      const older = await office.database.inEmployer(ours.employer, (tx) =>
+        isOlderThanARestore(tx, instruction),
+      );
+      expect(older).toBe(isOlder);
+    },
+  );
 
   it('leaves its totals to be checked where it shows none', async () => {
     await step({ answer: { ...YES, value: { status: 'SUB_REQUIRED' } } as Answer });
