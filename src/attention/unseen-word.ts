@@ -6,6 +6,7 @@ import { PAY_RUN_SUBMITTED } from '../domain/pay-run';
 import { refusalOfReplacement } from '../domain/replacement';
 import { Problem } from '../http/problem';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
+import { tellOfMoved } from '../pay-run/moved-payment';
 import { findRun } from '../pay-run/pay-run.store';
 import {
   EndedInstruction,
@@ -13,15 +14,15 @@ import {
   instructionsReplacedBy,
   replaceCandidates,
 } from '../pay-run/replaced.store';
-import { namedIn, SecondLook, UnseenPayment } from '../pay-run/second-look';
-import { tellOfMoved } from '../pay-run/stop-successors';
+import { namedIn, SecondLook } from '../pay-run/second-look';
+import type { UnseenPayment } from '../pay-run/second-reading';
 import { MAX_REPLACED } from '../pay-run/successor';
 import { paymentsOfWord, WrittenWord } from '../submission/written-word';
 
 /**
  * What is paid again and the bank does not show any more: two people have its word in writing that none of it was paid,
  * or what was came back, and none will be. Kept for each payment that is not shown; what the bank shows, now or later,
- * goes before it.
+ * goes before it, and once that says that it moved people are asked for a word anew.
  */
 @Injectable()
 export class UnseenWord {
@@ -72,7 +73,7 @@ export class UnseenWord {
   /** Keeps the word of the two for what is not shown, and has the run that waits for it look again. */
   async decide(
     tx: EmployerTransaction,
-    { payRunId, instructionId }: Attention,
+    { payRunId, instructionId, openedAt }: Attention,
     action: AttentionActionRow,
     unseen: readonly UnseenPayment[],
   ): Promise<void> {
@@ -82,12 +83,15 @@ export class UnseenWord {
        SELECT b.employer_id, b.instruction_id, b.row_no, b.payment_id, $2
        FROM unnest($3::uuid[], $4::uuid[]) AS u(instruction_id, payment_id)
        JOIN bank_payment b ON b.employer_id = $1 AND b.instruction_id = u.instruction_id AND b.payment_id = u.payment_id
+       WHERE NOT EXISTS (SELECT FROM moved_payment m WHERE m.employer_id = $1 AND m.instruction_id = b.instruction_id
+         AND m.row_no = b.row_no AND m.seen_at >= $5)
        ON CONFLICT DO NOTHING`,
       [
         tx.employerId,
         action.id,
         unseen.map((one) => one.instructionId),
         unseen.map(({ paymentId }) => paymentId),
+        openedAt,
       ],
     );
     if (payRunId !== null) wake(tx, 'RUN', [payRunId]);

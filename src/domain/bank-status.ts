@@ -200,6 +200,12 @@ export function mostSubmitted(values: readonly string[]): string | undefined {
   return values.find(isPastSubmit) ?? values.find(mayBeSubmitted);
 }
 
+/** Whether the bank has ended a payment with this status by paying it. */
+export function isPaid(value: string): boolean {
+  const reading = readBankStatus(value);
+  return reading.kind === 'terminal' && reading.outcome === 'SETTLED';
+}
+
 /** Whether the bank has ended an instruction or a payment with this status without paying anything of it. */
 export function isEndedUnpaid(value: string): boolean {
   const reading = readBankStatus(value);

@@ -2,6 +2,7 @@ import {
   isBeforeSubmit,
   isBeforeTaken,
   isEndedUnpaid,
+  isPaid,
   isUnclear,
   NOT_PROCESSABLE,
   readBankStatus,
@@ -123,4 +124,9 @@ export function lookAgain(
   const isBack = reading.kind === 'returned' && ended.bankStatus !== NOT_PROCESSABLE;
   const isUnpaid = isEndedUnpaid(shown) || isBack || isDecided;
   return ENDED_UNPAID.includes(ended.status) && isUnpaid ? 'same' : 'moved';
+}
+
+/** Of statuses by which a replaced payment has moved, the one that says most: that it was paid; undefined where there is none. */
+export function mostMoved(statuses: readonly string[]): string | undefined {
+  return statuses.find(isPaid) ?? statuses[0];
 }

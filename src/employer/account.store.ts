@@ -8,6 +8,14 @@ import { EmployerAccount } from './employer.entity';
 /** More accounts than one employer pays salaries from. */
 const MAX_ACCOUNTS = 1_000;
 
+/**
+ * In SQL, the ids of all accounts of an employer ($1) that are one at the bank with an account ($2): it may have been detached
+ * and attached again, or attached by another id of the bank's with the same IBAN, which the bank does not rule out (Account).
+ */
+export const ONE_AT_BANK = `ARRAY(SELECT one.id FROM employer_account own JOIN employer_account one
+  ON one.employer_id = own.employer_id AND (one.bank_account_id = own.bank_account_id OR one.iban_hash = own.iban_hash)
+  WHERE own.employer_id = $1 AND own.id = $2)`;
+
 /** An account that is attached to the transaction's employer. @throws Problem 404 */
 export async function findAccount(tx: EmployerTransaction, accountId: string): Promise<EmployerAccount> {
   const account = await findAccountEver(tx, accountId);

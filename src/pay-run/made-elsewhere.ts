@@ -15,21 +15,13 @@ import { Clock } from '../config/clock';
 import { isPastSubmit, standingOf, statusesShown } from '../domain/bank-status';
 import { DAY_MS, HOUR_MS } from '../domain/durations';
 import { INSTRUCTION_FOLLOWED } from '../domain/instruction';
-import { lookAgain } from '../domain/replacement';
+import { lookAgain, mostMoved } from '../domain/replacement';
 import { EmployerAccount } from '../employer/employer.entity';
 import { FaultsInARow } from '../employer/faults-in-a-row';
 import { CLOCK_MARGIN_MS, generalFor, hasBothLists } from '../employer/payment-lists';
 import { messageIdOf } from './message-id';
 import type { EndedInstruction, EndedPayment } from './replaced.store';
-
-/** A payment that is not as it ended any more, or whose instruction moved though it must not. */
-export interface MovedPayment {
-  paymentId: string;
-  instructionId: string;
-  /** The bank's id of it. */
-  bankInstructionId: string;
-  bankStatus: string;
-}
+import type { SecondReading } from './second-reading';
 
 /** Instructions of one account of which payments are replaced, and for which its general list is searched in one read. */
 export interface Search {
@@ -69,11 +61,12 @@ export class MadeElsewhere {
   }
 
   /**
-   * What was made elsewhere and moved, or may. A list that is refused, or too long to be read, tells of none.
+   * What was made elsewhere and moved, or may, and what a look before has shown so and this one does not show. A list that
+   * is refused, or too long to be read, tells of none.
    * @param isRecentEnough whether a search of the last hour will do
    * @throws BankClientError while the list cannot be read, and that may pass
    */
-  async movedIn({ searched }: Search, isRecentEnough: boolean): Promise<MovedPayment[]> {
+  async read({ searched }: Search, isRecentEnough: boolean): Promise<SecondReading> {
     const marks = searched.flatMap((instruction) =>
       instruction.payments.map((payment) => ({
         instruction,
@@ -83,15 +76,18 @@ export class MadeElsewhere {
     );
     const wanted = new Set(marks.map(({ messageId }) => messageId));
     const found = (isRecentEnough ? this.keptOf(wanted) : undefined) ?? (await this.search(searched, wanted));
-    return marks.flatMap(({ instruction, payment, messageId }) => {
+    const reading: SecondReading = { moved: [], unseen: [] };
+    for (const { instruction, payment, messageId } of marks) {
       const { instructionId, bankInstructionId } = instruction;
+      const it = { paymentId: payment.paymentId, instructionId, bankInstructionId };
       const statuses = (found.get(messageId) ?? [])
         .filter((one) => isElsewhere(instruction, payment, one))
         .flatMap((one) => statusesShown(standingOf(one), one.wasSettled));
-      const bankStatus = statuses.find((status) => hasMoved(instruction, payment, status));
-      if (bankStatus === undefined) return [];
-      return [{ paymentId: payment.paymentId, instructionId, bankInstructionId, bankStatus }];
-    });
+      const bankStatus = mostMoved(statuses.filter((status) => hasMoved(instruction, payment, status)));
+      if (bankStatus !== undefined) reading.moved.push({ ...it, bankStatus, isElsewhere: true });
+      else if (statuses.length === 0 && payment.hasMovedElsewhere && !payment.byWord) reading.unseen.push(it);
+    }
+    return reading;
   }
 
   private keptOf(wanted: ReadonlySet<string>): Found['by'] | undefined {

@@ -213,8 +213,12 @@ export interface EndedPayment {
   bankIds: KnownIds;
   /** Whether less of it came back than was paid, and two people have not said that its payee kept nothing. */
   mayBeKept: boolean;
-  /** Whether two people have the bank's word that it is unpaid though it is not shown in this instruction. */
+  /** Whether two people have the bank's word that it is unpaid, since it was last shown to have moved, though it is not shown. */
   byWord: boolean;
+  /** Whether a look before has shown that it moved after its end, in this instruction or in one that is none of ours. */
+  hasMoved: boolean;
+  /** Whether one has shown so in one that is none of ours. */
+  hasMovedElsewhere: boolean;
 }
 
 /** An instruction at the bank that held payments which are replaced. */
@@ -279,6 +283,8 @@ async function endedInstructions(
     bank_payment_id: string | null;
     bank_transaction_id: string | null;
     by_word: boolean;
+    has_moved: boolean;
+    has_moved_elsewhere: boolean;
   }>(
     tx,
     `WITH RECURSIVE replaced AS (
@@ -296,11 +302,16 @@ async function endedInstructions(
        b.bank_status,
        b.bank_payment_id, b.bank_transaction_id,
        EXISTS (SELECT FROM unseen_decision w
-         WHERE w.employer_id = $1 AND w.instruction_id = b.instruction_id AND w.row_no = b.row_no) AS by_word
+         JOIN attention_action d ON d.employer_id = w.employer_id AND d.id = w.action_id
+         JOIN attention a ON a.employer_id = d.employer_id AND a.id = d.attention_id
+         WHERE w.employer_id = $1 AND w.instruction_id = b.instruction_id AND w.row_no = b.row_no
+           AND a.opened_at > coalesce(m.seen_at, '-infinity')) AS by_word,
+       m.seen_at IS NOT NULL AS has_moved, coalesce(m.is_elsewhere, false) AS has_moved_elsewhere
      FROM paid p
      JOIN bank_payment b ON b.employer_id = $1 AND b.row_no = p.row_no AND b.payment_id = p.id
        AND b.instruction_id = ANY (ARRAY(SELECT id FROM at_bank))
      JOIN at_bank i ON i.id = b.instruction_id
+     LEFT JOIN moved_payment m ON m.employer_id = $1 AND m.instruction_id = b.instruction_id AND m.row_no = b.row_no
      ORDER BY i.id, p.row_no`,
     [tx.employerId, ...of],
   );
@@ -326,6 +337,8 @@ async function endedInstructions(
       bankStatus: row.bank_status,
       bankIds: knownIds(row.bank_payment_id, row.bank_transaction_id),
       byWord: row.by_word,
+      hasMoved: row.has_moved,
+      hasMovedElsewhere: row.has_moved_elsewhere,
     });
   }
   return [...found.values()];

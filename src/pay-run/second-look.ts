@@ -3,6 +3,7 @@ import { isHiddenForGood, readEach, unless } from '../bank/errors';
 import { Clock } from '../config/clock';
 import { Database, EmployerTransaction } from '../database/database';
 import {
+  isEndedUnpaid,
   isLeftBeforeTaken,
   isPastSubmit,
   mayBeSubmitted,
@@ -13,31 +14,16 @@ import {
 import { firstFew } from '../domain/first-few';
 import { grouped } from '../domain/grouped';
 import { INSTRUCTION_FOLLOWED } from '../domain/instruction';
-import { lookAgain } from '../domain/replacement';
+import { lookAgain, mostMoved } from '../domain/replacement';
 import { readToDecide } from '../employer/bank-problem';
 import { BankReads } from '../employer/bank-reads';
 import { DECIDED, type InstructionAtBank } from '../employer/instruction-at-bank';
 import { EmployerAccount } from '../employer/employer.entity';
 import { ReadsInParts } from '../employer/reads-in-parts';
-import { MadeElsewhere, type MovedPayment, type Search } from './made-elsewhere';
+import { MadeElsewhere, type Search } from './made-elsewhere';
 import { messageIdOf, namesOf } from './message-id';
 import { EndedInstruction, EndedPayment, instructionsOf } from './replaced.store';
-
-/** A payment that the bank does not show, with the bank's id of the instruction it was in. */
-export interface UnseenPayment {
-  paymentId: string;
-  instructionId: string;
-  bankInstructionId: string;
-}
-
-/**
- * What a second reading showed: payments that moved, and those that were once seen, are not shown now, and of which two
- * people do not have the bank's word that they are unpaid.
- */
-export interface SecondReading {
-  moved: MovedPayment[];
-  unseen: UnseenPayment[];
-}
+import type { MovedPayment, SecondReading, UnseenPayment } from './second-reading';
 
 /** What is read at once: an instruction, or the general list for all of an account. */
 type Part = EndedInstruction | Search;
@@ -87,8 +73,7 @@ export class SecondLook {
     const searches = [...accounts.values()].flatMap((own) => this.elsewhere.searchFor(own, instructions));
     const readings = await readAll([...instructions, ...searches], async (part) => {
       if ('searched' in part) {
-        const moved = await this.elsewhere.movedIn(part, isSearchKept);
-        return { moved, unseen: [] };
+        return this.elsewhere.read(part, isSearchKept);
       }
       // What is hidden is no fault of the access by which everybody else is paid.
       const reading = this.read(accountOf(part.accountId), part);
@@ -96,7 +81,7 @@ export class SecondLook {
     });
     return {
       moved: readings.flatMap(({ moved }) => moved),
-      unseen: readings.flatMap(({ unseen }) => unseen),
+      unseen: eachOnce(readings.flatMap(({ unseen }) => unseen)),
     };
   }
 
@@ -135,7 +120,7 @@ export class SecondLook {
         .filter((status) => !isLeftAside(payment, status));
       const moved = payment.mayBeKept
         ? BACK_IN_PART
-        : statuses.find((status) => lookAgain(payment, status) === 'moved');
+        : mostMoved(statuses.filter((status) => lookAgain(payment, status) === 'moved'));
       if (statuses.length === 0) reading.unseen.push(...unseenOf(instruction, [payment]));
       else if (moved !== undefined)
         reading.moved.push({
@@ -151,14 +136,18 @@ export class SecondLook {
   /** What was abandoned, void or released must not have got past a submit; gone or cancelled is how it should be. */
   private async unsubmitted(account: EmployerAccount, instruction: EndedInstruction): Promise<SecondReading> {
     const { statuses, isUnclear } = await this.reads.standing(account, atBank(instruction));
-    const bankStatus = statuses.find(isPastSubmit);
+    const bankStatus = mostMoved(statuses.filter(isPastSubmit));
     // A status that no document names says neither that it was submitted nor that it was not. What was abandoned for it is
     // asked about before.
     const isOpen = instruction.status === 'VOID' || instruction.status === 'RELEASED';
     const unseen = isUnclear || (isOpen && statuses.some(mayBeSubmitted));
-    if (bankStatus === undefined)
-      return { moved: [], unseen: unseen ? unseenOf(instruction, instruction.payments) : [] };
-    return { moved: movedOf(instruction, bankStatus), unseen: [] };
+    if (bankStatus !== undefined) return { moved: movedOf(instruction, bankStatus), unseen: [] };
+    if (unseen) return noneShown(instruction);
+    // That it is gone, or as before its submit, proves nothing of what was shown past that.
+    const sighted = statuses.some(isEndedUnpaid)
+      ? []
+      : instruction.payments.filter(({ hasMoved }) => hasMoved);
+    return { moved: [], unseen: unseenOf(instruction, sighted) };
   }
 }
 
@@ -206,6 +195,11 @@ function unseenOf(
   return hidden
     .filter(({ byWord }) => !byWord)
     .map(({ paymentId }) => ({ paymentId, instructionId, bankInstructionId }));
+}
+
+/** Neither its own list nor the general one may show it any more. */
+function eachOnce(unseen: readonly UnseenPayment[]): UnseenPayment[] {
+  return [...new Map(unseen.map((one) => [`${one.instructionId} ${one.paymentId}`, one])).values()];
 }
 
 /** Old instructions named in a question; of more their number is told. */

@@ -1,7 +1,5 @@
 import { EmployerTransaction } from '../database/database';
-import { wake } from '../database/leases';
 import { Alarm, openAbout, raise } from './attention.store';
-import { MovedPayment } from './made-elsewhere';
 import { SENT } from './sent';
 import { awaitTurnOfRuns, stopRunByService, stopUnlessDecided } from './stop';
 
@@ -93,16 +91,6 @@ export async function unsentSuccessors(
   paymentIds: readonly string[],
 ): Promise<string[]> {
   return (await liveSuccessors(tx, paymentIds)).flatMap((one) => (one.sent ? [] : one.pay_run_id));
-}
-
-/** What a second look showed: successors are stopped, and who follows the old instructions tells what became of them. */
-export async function tellOfMoved(tx: EmployerTransaction, moved: readonly MovedPayment[]): Promise<string> {
-  const shown = [...new Set(moved.map(({ bankStatus }) => bankStatus))].join(', ');
-  const instructions = [...new Set(moved.map(({ bankInstructionId }) => named(bankInstructionId)))].sort();
-  const told = { shown: `${shown} in ${instructions.join(', ')}`, words: instructions };
-  await stopSuccessors(tx, moved, () => told);
-  wake(tx, 'FOLLOW', [...new Set(moved.map(({ instructionId }) => instructionId))]);
-  return shown;
 }
 
 /** How many of these payments were paid again and it did not come back, or may have been, and by which runs. */

@@ -28,13 +28,14 @@ import { lockPayKey, nextSequence } from './pay-key';
 import { PayRun } from './pay-run.entity';
 import { readRun, RunRecord } from './pay-run.reads';
 import { findRun } from './pay-run.store';
+import { tellOfMoved } from './moved-payment';
 import { Candidate, replaceCandidates } from './replaced.store';
 import { Command } from './run-command';
 import { releaseAction, withoutRelease } from './pay-release';
 import { holdForSameRows } from './same-rows';
-import { namesOfUnseen, SecondLook, UnseenPayment } from './second-look';
+import { namesOfUnseen, SecondLook } from './second-look';
+import type { UnseenPayment } from './second-reading';
 import { SendSettings } from './send-outlook';
-import { tellOfMoved } from './stop-successors';
 import { copyPayments } from './successor.store';
 
 /** What a preparer asks for: which payments, all that may be without their ids, and when they are paid. */

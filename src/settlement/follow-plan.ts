@@ -5,6 +5,7 @@ import {
   isBeforeSubmit,
   isEnd,
   isEndedUnpaid,
+  isPaid,
   isUnclear,
   isUnfinished,
   NOT_PROCESSABLE,
@@ -156,7 +157,7 @@ export function progressOfAll(payment: FollowedPayment, seen: readonly SeenStatu
 function orderOf({ status }: SeenStatus): number {
   if (status === NOT_PROCESSABLE) return 0;
   if (!isEnd(status)) return 1;
-  if (isSettledStatus(status)) return 2;
+  if (isPaid(status)) return 2;
   return isEndedUnpaid(status) ? 3 : 4;
 }
 
@@ -238,12 +239,7 @@ export function isBehindEnd(
   if (status === 'VOID') return isUnclear(shown) || (isUnfinished(shown) && !isLeftBeforeTaken(shown));
   if (ENDS[status] === undefined) return false;
   if (isUnfinished(shown)) return true;
-  return isSettledStatus(shown) && returned && shown !== bankStatus;
-}
-
-function isSettledStatus(value: string): boolean {
-  const reading = readBankStatus(value);
-  return reading.kind === 'terminal' && reading.outcome === 'SETTLED';
+  return isPaid(shown) && returned && shown !== bankStatus;
 }
 
 /** What had ended, and is shown not to have: nothing of its end is written over. */
@@ -272,7 +268,7 @@ export function isPaidByWord({ status, rank }: Pick<FollowedPayment, 'status' | 
 function progressOfVoid(payment: FollowedPayment, { status }: SeenStatus): Progress | undefined {
   const isDecided = isUnclear(status) && payment.decidedStatuses.includes(status);
   // Earlier versions kept what contradicts it where nothing was shown before.
-  const isKnown = status === payment.bankStatus && !isSettledStatus(status);
+  const isKnown = status === payment.bankStatus && !isPaid(status);
   if (isBeforeSubmit(status) || isDecided || isKnown) return undefined;
   const { change } = climb({ rank: payment.rank }, status);
   // A list that leaves its group out shows what is not processable at the step it was left at.
@@ -312,8 +308,7 @@ export function newCharges(payment: FollowedPayment, seen: SeenStatus): bigint |
  */
 export function newSettledOn(payment: FollowedPayment, seen: SeenStatus): string | undefined {
   const { status, settledOn } = payment;
-  if (status !== 'SETTLED' || !isSettledStatus(seen.status) || isBehindEnd(payment, seen.status))
-    return undefined;
+  if (status !== 'SETTLED' || !isPaid(seen.status) || isBehindEnd(payment, seen.status)) return undefined;
   return seen.settlementDate === settledOn ? undefined : seen.settlementDate;
 }
 

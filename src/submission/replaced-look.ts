@@ -3,11 +3,12 @@ import { Database, EmployerTransaction } from '../database/database';
 import { Claim } from '../database/leases';
 import { approvedVersion } from '../pay-run/approval';
 import { aboutInstruction } from '../pay-run/attention.store';
+import { tellOfMoved } from '../pay-run/moved-payment';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun } from '../pay-run/pay-run.store';
 import { instructionsOf, instructionsReplacedBy } from '../pay-run/replaced.store';
-import { namesOfUnseen, SecondLook, SecondReading } from '../pay-run/second-look';
-import { tellOfMoved } from '../pay-run/stop-successors';
+import { namesOfUnseen, SecondLook } from '../pay-run/second-look';
+import type { SecondReading } from '../pay-run/second-reading';
 import { nowSeen, tellOfUnseen, Unseen } from './unseen';
 import { assertUnchanged, PayableRow, Work } from './work';
 

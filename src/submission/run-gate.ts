@@ -17,6 +17,7 @@ import { isOverdue, localDate } from '../domain/business-day';
 import { DAY_MS } from '../domain/durations';
 import { INSTRUCTION_UNDER_WAY } from '../domain/instruction';
 import { LAST_CALL_MS, sendingCloses } from '../domain/send-window';
+import { ONE_AT_BANK } from '../employer/account.store';
 import { Employer, EmployerAccount } from '../employer/employer.entity';
 import { isUnitConfirmed, notReady } from '../employer/readiness';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
@@ -135,7 +136,7 @@ export class RunGate {
       const [others] = await tx.query<{ ended_at: Date | null; under_way: boolean | null }>(
         `SELECT max(i.closed_at) AS ended_at, bool_or(i.status <> 'CLOSED') AS under_way
          FROM pay_run r JOIN instruction i ON i.employer_id = r.employer_id AND i.pay_run_id = r.id
-         WHERE r.employer_id = $1 AND r.account_id = $2 AND r.id <> $3
+         WHERE r.employer_id = $1 AND r.account_id = ANY (${ONE_AT_BANK}) AND r.id <> $3
            AND (i.status IN (${words(INSTRUCTION_UNDER_WAY)})
              OR i.status = 'CLOSED' AND i.closed_at >= $4)`,
         [tx.employerId, run.accountId, run.id, shownTo],
@@ -238,7 +239,7 @@ export class RunGate {
   private async reservedByOthers(tx: EmployerTransaction, run: PayRun): Promise<Reserved> {
     const others = await tx.query<{ id: string; executionDate: string }>(
       `SELECT id, execution_date::text AS "executionDate" FROM pay_run
-       WHERE employer_id = $1 AND account_id = $2 AND id <> $3 AND status IN ('SUBMITTING', 'FOLLOWING')`,
+       WHERE employer_id = $1 AND account_id = ANY (${ONE_AT_BANK}) AND id <> $3 AND status IN ('SUBMITTING', 'FOLLOWING')`,
       [tx.employerId, run.accountId, run.id],
     );
     const today = localDate(this.clock.now(), this.config.BANK_TIME_ZONE);
@@ -270,7 +271,7 @@ export class RunGate {
     const [row] = await tx.query<{ charge: string | null }>(
       `SELECT max(p.charges_minor) AS charge
        FROM pay_run r JOIN payment p ON p.employer_id = r.employer_id AND p.pay_run_id = r.id
-       WHERE r.employer_id = $1 AND r.account_id = $2 AND r.execution_date >= $3::date`,
+       WHERE r.employer_id = $1 AND r.account_id = ANY (${ONE_AT_BANK}) AND r.execution_date >= $3::date`,
       [tx.employerId, run.accountId, since.toISOString().slice(0, 10)],
     );
     return BigInt(row?.charge ?? 0);
@@ -321,10 +322,10 @@ async function timeOf(tx: EmployerTransaction): Promise<Date> {
 
 /** Two runs of one account pass their gates one after the other: each counts what the other has reserved. */
 async function lockAccount(tx: EmployerTransaction, run: PayRun): Promise<void> {
-  await tx.query(`SELECT FROM employer_account WHERE employer_id = $1 AND id = $2 FOR NO KEY UPDATE`, [
-    tx.employerId,
-    run.accountId,
-  ]);
+  await tx.query(
+    `SELECT FROM employer_account WHERE employer_id = $1 AND id = ANY (${ONE_AT_BANK}) ORDER BY id FOR NO KEY UPDATE`,
+    [tx.employerId, run.accountId],
+  );
 }
 
 /** What other runs have reserved on an account, and their instructions whose payments the bank is not known to hold. */

@@ -77,6 +77,8 @@ describe('the role of the application', () => {
     ['payment_decision', `DELETE FROM payment_decision`],
     ['moved_instruction', `UPDATE moved_instruction SET bank_status = bank_status`],
     ['moved_instruction', `DELETE FROM moved_instruction`],
+    ['moved_payment', `UPDATE moved_payment SET row_no = row_no`],
+    ['moved_payment', `DELETE FROM moved_payment`],
     ['pay_file_profile', `DELETE FROM pay_file_profile`],
     ['pay_file_profile', `UPDATE pay_file_profile SET created_by = created_by`],
     ['pay_file', `UPDATE pay_file SET read_as = '{}'`],

@@ -87,7 +87,7 @@ const BY_ITS_END: Omit<Guard, 'name' | 'lawful' | 'forbidden'> = {
   says: 'one_decision_ends_a_payment',
 };
 
-const { unseen_decision: word } = second;
+const { unseen_decision: word, moved_payment: sighted } = second;
 const worded = (by: Row, of: Row = {}) =>
   [
     insertion('attention_action', { ...action, attention_id: a.wordAttention, action: 'NOT_PAID', ...by }),
@@ -123,7 +123,16 @@ const WORD_GUARDS: Guard[] = [
     forbidden: worded(change, of),
   })),
   {
-    name: 'the word of the bank is kept once for a row at the bank',
+    name: 'what the bank showed to have moved is not taken for unpaid by two people who were asked about it before',
+    kind: 'trigger',
+    on: 'unseen_decision',
+    object: 'refuse_word_without_two_people',
+    says: 'word_needs_two_people',
+    lawful: worded({}),
+    forbidden: `${insertion('moved_payment', { ...sighted, instruction_id: a.unmoved, row_no: word.row_no })}; ${worded({})}`,
+  },
+  {
+    name: 'the word of the bank is kept once for a row at the bank, of each decision',
     kind: 'constraint',
     on: 'unseen_decision',
     object: 'unseen_decision_pkey',

@@ -102,6 +102,7 @@ export const SHAPE_ONLY: readonly string[] = [
   'invariant_breach.invariant_breach_pkey',
   'forgotten_instruction.forgotten_instruction_pkey',
   'moved_instruction.moved_instruction_pkey',
+  'moved_payment.moved_payment_pkey',
   'reconciler_pass.reconciler_pass_pkey',
   'restore_check.restore_check_pkey',
   // It refuses nothing: it keeps since when.

@@ -489,6 +489,7 @@ export function secondRows(n: number) {
       instruction_id: ids.instruction[0],
       bank_status: 'SETTLED',
     },
+    moved_payment: sightedOf(n, ids.instruction[0]),
     idempotency_key: { ...first.idempotency_key, key: 'key-2' },
     lease: { ...first.lease, subject_id: id },
     audit_entry: { ...first.audit_entry, seq: 2, previous_hash: hashOf(1), entry_hash: hashOf(2) },
@@ -503,6 +504,17 @@ function wordOf(n: number): Row {
     row_no: 2,
     payment_id: voidPayment,
     action_id: wordAction,
+  };
+}
+
+/** What a look showed of the first payment, in one of the instructions that held it. */
+function sightedOf(n: number, instruction: string): Row {
+  return {
+    employer_id: idsOf(n).employer,
+    instruction_id: instruction,
+    row_no: 1,
+    bank_status: 'EXCHANGED',
+    is_elsewhere: false,
   };
 }
 
@@ -578,6 +590,7 @@ function moreRows(n: number): [string, Row][] {
       { ...first.attention_action, id: ids.wordAction, attention_id: ids.wordAttention, action: 'NOT_PAID' },
     ],
     ['unseen_decision', wordOf(n)],
+    ['moved_payment', sightedOf(n, ids.unmoved)],
   ];
 }
 

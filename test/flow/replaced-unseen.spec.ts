@@ -49,11 +49,12 @@ async function successor() {
   let hide: (() => never[]) | undefined;
   let shownAs: string | undefined;
   jest.spyOn(reads, 'read').mockImplementation(async (account, instruction) => {
-    if (instruction.bankInstructionId === replaced && hide !== undefined) {
+    const shown = await read.call(reads, account, instruction);
+    if (instruction.bankInstructionId !== replaced) return shown;
+    if (hide !== undefined) {
       looks += 1;
       return { found: hide() };
     }
-    const shown = await read.call(reads, account, instruction);
     return { ...shown, found: shown.found.map((one) => ({ ...one, status: shownAs ?? one.status })) };
   });
   return {
@@ -211,6 +212,78 @@ describe('a run that pays again what the bank does not show now', () => {
     await payroll.approve(made.data);
     await sent(made.data.id);
     expect(await kinds()).toEqual([]);
+  });
+
+  /** A look before its submit shows what it replaces so, once; then two people let it go on. */
+  const sightedAs = async (
+    { run, hide, show, lookAgain }: Awaited<ReturnType<typeof successor>>,
+    status: string,
+    { byWord, then }: { byWord: boolean; then: 'hidden' | 'as it ended' },
+  ) => {
+    await payroll.stopPastTheGate();
+    if (byWord) {
+      hide(hidden['left out of the list']!);
+      await payroll.approve(run);
+      await lookAgain();
+      await hasWaitedLong();
+      expect((await letter(await asked(run.id))).status).toBe(200);
+    } else await payroll.approve(run);
+    await payroll.until(run.id, ['SUBMITTING'], 20_000);
+    show(status);
+    await payroll.letRunsGoOn();
+    const moved = await payroll.askedAbout(run.id, 'REPLACED_PAYMENT_MOVED');
+    if (then === 'hidden') hide(hidden['left out of the list']!);
+    else show();
+    const goOn = { action: 'RESUME', reason: 'the bank shows it no more' };
+    expect((await payroll.decide(moved, goOn)).status).toBe(200);
+  };
+
+  it('is sent on the word of the bank only where that came after it was last shown to have moved', async () => {
+    const made = await successor();
+    await sightedAs(made, 'EXCHANGED', { byWord: true, then: 'hidden' });
+    await made.lookAgain();
+    await hasWaitedLong();
+    const anew = await asked(made.run.id);
+    expect((await payroll.ledger()).payees).toEqual([]);
+    expect((await letter(anew)).status).toBe(200);
+    await sent(made.run.id);
+  });
+
+  it.each([
+    { byWord: true, then: 'hidden' as const },
+    { byWord: false, then: 'as it ended' as const },
+  ])('is never sent once it was shown as paid, whatever is shown since: %o', async (shown) => {
+    const made = await successor();
+    await sightedAs(made, 'SETTLED', shown);
+    if (shown.then === 'hidden') await made.lookAgain();
+    await hasWaitedLong();
+    const question = shown.then === 'hidden' ? 'REPLACED_UNSEEN' : 'POSSIBLE_DUPLICATE_PAY';
+    await eventually(async () => {
+      await lookNow();
+      return (await kinds()).includes(question);
+    }, 20_000);
+    if (shown.then === 'hidden') {
+      expect((await letter(await asked(made.run.id))).status).toBe(200);
+      await payroll.askedAbout(made.run.id, 'POSSIBLE_DUPLICATE_PAY');
+    }
+    expect(await kinds()).toContain('CONTRADICTION');
+    expect((await payroll.ledger()).payees).toEqual([]);
+  });
+
+  it('is made by no request after one that showed as paid what it would replace', async () => {
+    const { run, hide, show } = await successor();
+    const cancel = payroll.path(`/pay-runs/${run.id}/cancellation`);
+    expect((await payroll.as('preparer').post(cancel, { reason: 'another' })).status).toBeLessThan(300);
+    const parent = (await payroll.run(run.id)).parentRunId as string;
+    hide(hidden['left out of the list']!);
+    expect((await payroll.successorOf(parent)).status).toBe(503);
+    expect((await letter(await payroll.askedAbout(parent, 'REPLACED_UNSEEN'))).status).toBe(200);
+    show('SETTLED');
+    expect((await payroll.successorOf(parent)).data.code).toBe('REPLACED_PAYMENT_MOVED');
+    hide(hidden['left out of the list']!);
+    const refused = await payroll.successorOf(parent);
+    expect([refused.status, refused.data.code]).toEqual([409, 'NOTHING_TO_REPLACE']);
+    expect(refused.data.payments).toEqual([expect.objectContaining({ code: 'PAYMENT_CONTRADICTED' })]);
   });
 
   it('is not asked about any more once it is cancelled', async () => {

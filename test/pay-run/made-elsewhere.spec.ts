@@ -35,8 +35,9 @@ function searching(shown: BankPayment[]) {
   const clock = new SetClock(NOW);
   const elsewhere = new MadeElsewhere({ listPayments } as unknown as BankGateway, faultsOf(), clock);
   const search = async (searched: EndedInstruction[], isRecentEnough = false) =>
-    (await elsewhere.movedIn({ searched }, isRecentEnough)).map(({ paymentId }) => paymentId);
-  return { search, clock, listPayments };
+    (await elsewhere.read({ searched }, isRecentEnough)).moved.map(({ paymentId }) => paymentId);
+  const read = (one: EndedInstruction) => elsewhere.read({ searched: [one] }, false);
+  return { search, read, clock, listPayments };
 }
 
 describe('a payment that was made once more elsewhere', () => {
@@ -45,6 +46,17 @@ describe('a payment that was made once more elsewhere', () => {
     ['whose history alone says that it was settled', { status: 'FAILED' }],
   ])('is seen by a record %s', async (_, otherwise) => {
     expect(await searching([againOf(first, otherwise)]).search([first])).toEqual(['payment-1']);
+  });
+
+  it('is unseen where a look before has shown it and none does now, unless people have the word of the bank', async () => {
+    const [payment] = first.payments;
+    const sighted = { ...first, payments: [{ ...payment!, hasMovedElsewhere: true }] };
+    const said = { ...first, payments: [{ ...payment!, hasMovedElsewhere: true, byWord: true }] };
+    const { read } = searching([]);
+    expect(await read(sighted)).toMatchObject({ moved: [], unseen: [{ paymentId: 'payment-1' }] });
+    expect(await read(said)).toEqual({ moved: [], unseen: [] });
+    const failed = searching([againOf(first, { status: 'FAILED', wasSettled: false })]);
+    expect(await failed.read(sighted)).toEqual({ moved: [], unseen: [] });
   });
 
   it('is searched for from before the oldest of all that is asked about', async () => {

@@ -81,6 +81,16 @@ describe('what was given up before its submit, read again before it is paid othe
     expect(cancelled).toMatchObject({ moved: [{ bankStatus: 'SETTLED' }] });
   });
 
+  it('is unseen where a look before has shown it past its submit, unless it ended unpaid or people have the word of the bank', async () => {
+    const of = (sighted: object) =>
+      ({ ...released, payments: [{ ...released.payments[0], ...sighted }] }) as EndedInstruction;
+    const unseen = { moved: [], unseen: [{ paymentId: 'payment' }] };
+    for (const shown of [undefined, 'INITIATED'])
+      expect(await lookAt(shown, of({ hasMoved: true }), false, shown)).toMatchObject(unseen);
+    expect(await lookAt('FAILED', of({ hasMoved: true }))).toEqual({ moved: [], unseen: [] });
+    expect(await lookAt(undefined, of({ hasMoved: true, byWord: true }))).toEqual({ moved: [], unseen: [] });
+  });
+
   it('is unseen where its submit was in doubt, and the bank shows a status that no document names', async () => {
     const declared = { ...released, status: 'VOID' } as EndedInstruction;
     const look = (of: EndedInstruction) => lookAt('QUEUED_CORE', of, false, 'QUEUED_CORE');
@@ -175,6 +185,21 @@ describe('what failed after its submit, read again before it is paid otherwise',
     expect(await lookAt('EXCHANGE_ERROR', declared, true)).toMatchObject({
       moved: [{ bankStatus: 'SETTLED' }],
     });
+  });
+
+  it('has moved as what was paid, whatever else the bank shows under its message id', async () => {
+    async function* listed() {
+      const messageId = messageIdOf(failed.instructionId, 1);
+      const one = (status: string, bankPaymentId: string) => ({
+        status,
+        bankInstructionId: '4711',
+        bankPaymentId,
+        messageId,
+      });
+      yield* await Promise.resolve([one('EXCHANGED', '815'), one('SETTLED', '816')]);
+    }
+    const lists = { listInstructionPayments: listed, listPayments: listed } as unknown as BankGateway;
+    expect(await lookWith(lists, failed)).toMatchObject({ moved: [{ bankStatus: 'SETTLED' }] });
   });
 
   it('has moved where its history says that it was settled', async () => {
@@ -465,6 +490,7 @@ describe('what ended unpaid, and that the general list shows once more under its
           instructionId: released.instructionId,
           bankInstructionId: '4711',
           bankStatus: 'SETTLED',
+          isElsewhere: true,
         },
       ],
       unseen: [],

@@ -30,6 +30,15 @@ const atItsGate = (sets = '') =>
      ${sets}`,
   );
 
+/** In SQL, has the other run be paid from another record of an account, which differs so from the one that the gate is of. */
+const paidFrom = (other: object) => `
+  INSERT INTO employer_account
+  SELECT (jsonb_populate_record(a, '${JSON.stringify({ id: ours.fresh[1], ...other })}')).*
+  FROM employer_account a WHERE id = '${ours.account}';
+  UPDATE pay_run SET account_id = '${ours.fresh[1]}' WHERE id = '${ours.run}';`;
+const DETACHED = { detached_at: '2026-01-01T00:00:00Z', iban_hash: hashOf(7) };
+const SAME_IBAN = { bank_account_id: 'its other id' };
+
 const NOT_LOOKED = { at: () => Promise.resolve() } as unknown as UnsubmittedLook;
 
 describe('a run gate whose balance may be from before another run of the account ended', () => {
@@ -57,6 +66,10 @@ describe('a run gate whose balance may be from before another run of the account
     const found = [];
     for (const before of ['0 s', '20 s', '30 s', '30.001 s']) found.push(await waits(before, {}));
     expect(found).toEqual([30_001, 10_001, 1, undefined]);
+  });
+
+  it('waits too where the account was attached anew since', async () => {
+    expect(await waits('20 s', { sets: paidFrom(DETACHED) })).toBe(10_001);
   });
 
   it.each([
@@ -176,12 +189,19 @@ describe('a run gate', () => {
     UPDATE bank_payment SET row_no = 9 WHERE payment_id = '${ours.secondPayment}';
     ${ofPayments(`status = 'SUBMITTED'`)};`;
   const ranked = (rank: number) => `${SUBMITTED} UPDATE bank_payment SET bank_rank = ${rank}`;
-  const CHARGED = ofPayments('charges_minor = 10');
+  const CHARGED = `${ofPayments('charges_minor = 10')};`;
 
   it.each<[string, Parameters<typeof comesTo>[0]]>([
     ['the available balance covers it and what others are about to take', {}],
     ['the bank holds what others submitted', { sets: ranked(1_000), atBank: { availableMinor: 300n } }],
     ['the charges to be expected of both are covered', { sets: CHARGED, atBank: { availableMinor: 550n } }],
+    [
+      'others take from an account with another IBAN',
+      {
+        sets: CHARGED + paidFrom({ bank_account_id: 'another', iban_hash: hashOf(7) }),
+        atBank: { availableMinor: 300n },
+      },
+    ],
   ])('opens where %s', async (_, so) => {
     expect(await comesTo(so)).toBe('SUBMITTING');
   });
@@ -194,6 +214,14 @@ describe('a run gate', () => {
     ],
     ['it lacks of what the bank does not hold yet', { sets: ranked(10), atBank: { availableMinor: 499n } }],
     ['it lacks of the charges', { sets: CHARGED, atBank: { availableMinor: 549n } }],
+    [
+      'it lacks of the charges, and the account was attached anew since these were taken',
+      { sets: CHARGED + paidFrom(DETACHED), atBank: { availableMinor: 549n } },
+    ],
+    [
+      'it lacks of what others take by another id of the account with its IBAN',
+      { sets: paidFrom(SAME_IBAN), atBank: { availableMinor: 499n } },
+    ],
     [
       'no read was found by which its submits are checked',
       { sets: `UPDATE employer_account SET probed_at = NULL` },
