@@ -13,6 +13,7 @@ import {
 import type { AttentionAction } from '../../src/pay-run/attention-words';
 import { stopUnlessDecided } from '../../src/pay-run/stop';
 import { AttentionDesk } from '../../src/attention/attention-desk';
+import { EndedInstruction } from '../../src/attention/ended-instruction';
 import { Burial } from '../../src/submission/burial';
 import { ExecutedWord } from '../../src/attention/executed-word';
 import { StatusMeaning } from '../../src/attention/status-meaning';
@@ -140,6 +141,7 @@ describe('what two people confirm', () => {
       of,
       {} as PersonalData,
       {} as Burial,
+      {} as EndedInstruction,
       {} as ExecutedWord,
       {} as UnrecordedSubmits,
       {} as StatusMeaning,
