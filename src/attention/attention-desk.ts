@@ -141,6 +141,8 @@ export class AttentionDesk {
     );
     const proven = await this.proveAtBank(employerId, attention, action);
     await this.database.inEmployer(employerId, async (tx) => {
+      // Once more: the bank may have been read for long.
+      await assertProposerMay(tx, action);
       await markConfirmed(tx, action, personId);
       // After it is confirmed: the database asks for two people.
       if (isOfUnseen(attention)) await this.word.decide(tx, attention, action, proven.unseen);
