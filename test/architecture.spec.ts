@@ -31,7 +31,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'pay-file': RECORD.filter((room) => room !== 'bank'),
   submission: RECORD,
   restore: [...RECORD, 'submission'],
-  attention: [...RECORD, 'submission', 'restore'],
+  attention: [...RECORD, 'submission', 'restore', 'settlement'],
   settlement: RECORD,
   reconciliation: RECORD,
   schedule: PIPELINE,

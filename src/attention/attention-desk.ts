@@ -22,6 +22,7 @@ import { assertReconciled } from '../restore/restores';
 import { recordExecuted } from '../submission/submit-record';
 import { Unrecorded, UnrecordedSubmits } from '../restore/unrecorded-submits';
 import { requireWork } from '../submission/work';
+import { EndedInstruction } from './ended-instruction';
 import { ExecutedWord } from './executed-word';
 import { lockOpen, openAction, requireAction } from './open-attention';
 import { StatusMeaning } from './status-meaning';
@@ -54,6 +55,7 @@ export class AttentionDesk {
     private readonly database: Database,
     private readonly personal: PersonalData,
     private readonly burial: Burial,
+    private readonly ended: EndedInstruction,
     private readonly execution: ExecutedWord,
     private readonly unrecorded: UnrecordedSubmits,
     private readonly meaning: StatusMeaning,
@@ -139,6 +141,8 @@ export class AttentionDesk {
     );
     const proven = await this.proveAtBank(employerId, attention, action);
     await this.database.inEmployer(employerId, async (tx) => {
+      // Once more: the bank may have been read for long.
+      await assertProposerMay(tx, action);
       await markConfirmed(tx, action, personId);
       // After it is confirmed: the database asks for two people.
       if (isOfUnseen(attention)) await this.word.decide(tx, attention, action, proven.unseen);
@@ -155,7 +159,8 @@ export class AttentionDesk {
     attention: Attention,
     action: AttentionActionRow,
   ): Promise<Proven> {
-    if (action.action === 'NOT_EXECUTED') await this.burial.prove(employerId, attention, action.evidence);
+    if (action.action === 'NOT_EXECUTED')
+      await this.declaring(attention).prove(employerId, attention, action.evidence);
     if (action.action === 'EXECUTED' && attention.kind !== 'UNRECORDED_SUBMIT')
       await this.execution.prove(employerId, attention, action.evidence);
     if (MEANINGS.includes(action.action) && !isOfUnseen(attention))
@@ -182,7 +187,7 @@ export class AttentionDesk {
           ? this.unrecorded.takeOver(tx, attention, action, shown)
           : this.executed(tx, attention, action);
       case 'NOT_EXECUTED':
-        return this.burial.bury(tx, attention, action);
+        return this.declaring(attention).bury(tx, attention, action);
       case 'PAID':
       case 'NOT_PAID':
         return this.meaning.decide(tx, attention, action);
@@ -200,6 +205,11 @@ export class AttentionDesk {
         await resumeAfter(tx, attention);
         if (attention.payRunId !== null) await readContradicted(tx, attention.payRunId);
     }
+  }
+
+  /** By what an instruction is declared not executed: one that was submitted, or one whose submit is in doubt. */
+  private declaring({ kind }: Attention): EndedInstruction | Burial {
+    return kind === 'ENDED_BY_BANK' ? this.ended : this.burial;
   }
 
   /** Which payments a proposed meaning is of, and of which status of theirs where it is one. */

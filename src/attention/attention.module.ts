@@ -2,9 +2,11 @@ import { Module } from '@nestjs/common';
 import { EmployerModule } from '../employer/employer.module';
 import { SuccessorModule } from '../pay-run/successor.module';
 import { RestoreModule } from '../restore/restore.module';
+import { SettlementModule } from '../settlement/settlement.module';
 import { SubmissionModule } from '../submission/submission.module';
 import { AttentionController } from './attention.controller';
 import { AttentionDesk } from './attention-desk';
+import { EndedInstruction } from './ended-instruction';
 import { ExecutedWord } from './executed-word';
 import { StatusMeaning } from './status-meaning';
 import { TryAgain } from './try-again';
@@ -12,8 +14,8 @@ import { UnseenWord } from './unseen-word';
 
 /** The attention desk: what people are asked, and what they decide. */
 @Module({
-  imports: [EmployerModule, SuccessorModule, SubmissionModule, RestoreModule],
+  imports: [EmployerModule, SuccessorModule, SubmissionModule, SettlementModule, RestoreModule],
   controllers: [AttentionController],
-  providers: [AttentionDesk, ExecutedWord, StatusMeaning, TryAgain, UnseenWord],
+  providers: [AttentionDesk, EndedInstruction, ExecutedWord, StatusMeaning, TryAgain, UnseenWord],
 })
 export class AttentionModule {}

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { isHiddenForGood, unless } from '../bank/errors';
 import { knownIds } from '../bank/payment-ids';
-import type { BankPayment } from '../bank/records';
+import { Clock } from '../config/clock';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
@@ -23,13 +23,14 @@ import { subjectAfterEnd } from '../pay-run/named-subject';
 import { PAYMENT_UNPAID, PaymentStatus } from '../domain/payment';
 import { readToDecide } from '../employer/bank-problem';
 import { BankReads } from '../employer/bank-reads';
-import { DECIDED } from '../employer/instruction-at-bank';
+import { DECIDED, type ShownBy } from '../employer/instruction-at-bank';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { isAfterEnd } from '../pay-run/attention-words';
 import { instructionOfRun, lockInstruction, STATUS_AS_FOLLOWED } from '../pay-run/instruction.store';
 import { contradictions } from '../pay-run/match';
 import { messageIdOf, namesOf } from '../pay-run/message-id';
 import { movePayments } from '../pay-run/payment.store';
+import { Follower, type ShownElsewhere } from '../settlement/follower';
 import { expectedRows, payableRows, Work } from '../submission/work';
 import { paymentsOfWord, WrittenWord } from '../submission/written-word';
 
@@ -58,6 +59,8 @@ export class StatusMeaning {
     private readonly database: Database,
     private readonly reads: BankReads,
     private readonly personal: PersonalData,
+    private readonly follower: Follower,
+    private readonly clock: Clock,
   ) {}
 
   /**
@@ -80,7 +83,8 @@ export class StatusMeaning {
 
   /**
    * Reads at the bank whether what was proposed still waits: a status that says what became of a payment needs no decision,
-   * and one that is further on than was asked about, or in another that is unclear, speaks against NOT_PAID.
+   * and one that is further on than was asked about, or in another that is unclear, speaks against NOT_PAID. What speaks
+   * against it is recorded, so that it holds should the bank not show it again.
    * @throws DomainError STATUS_IS_CLEAR, SHOWN_OTHERWISE, and those of `decidedBy`; Problem 503 while the bank cannot be
    * read
    */
@@ -96,7 +100,8 @@ export class StatusMeaning {
       };
     });
     if (!work || !rows || waiting.length === 0) throw nothingToDecide();
-    const { ofInstruction, payments } = await this.shownOf(work, waiting);
+    const shown = await this.shownOf(work, waiting);
+    const [ofInstruction, payments] = [shown.instruction?.status ?? work.instruction.bankStatus, shown.seen];
     const [byId, byMessage] = [
       grouped(payments, ({ bankPaymentId }) => bankPaymentId),
       grouped(payments, ({ messageId = '' }) => messageId),
@@ -116,7 +121,10 @@ export class StatusMeaning {
     // What is shown otherwise than it was sent is recorded by nobody, so that people must say what became of it.
     const seen = all.filter(({ differs }) => !differs);
     const opposite = all.filter(({ differs, status }) => differs && isOpposite(action, status));
-    if (opposite.length > 0) throw shownOtherwise(opposite.length);
+    if (opposite.length > 0) {
+      await this.record(work, shown);
+      throw shownOtherwise(opposite.length);
+    }
     const isUnderWay = ({ asked, status }: (typeof seen)[number]) =>
       !isUnclear(asked.status) && isUnfinished(status);
     const clear = seen.filter(
@@ -135,10 +143,7 @@ export class StatusMeaning {
     };
     const ahead = action.action === 'NOT_PAID' ? seen.filter(isAhead) : [];
     if (clear.length === 0 && ahead.length === 0) return;
-    await this.database.inEmployer(employerId, (tx) => {
-      wake(tx, 'FOLLOW', [work.instruction.id]);
-      return Promise.resolve();
-    });
+    await this.record(work, shown);
     throw clear.length > 0 ? statusIsClear(clear.length) : wasExecuted(ahead.length);
   }
 
@@ -177,14 +182,20 @@ export class StatusMeaning {
     wake(tx, 'FOLLOW', [instruction.id]);
   }
 
+  private record({ instruction: { id, employerId } }: Work, shown: ShownElsewhere): Promise<void> {
+    return this.database.inEmployer(employerId, (tx) => this.follower.recordSight(tx, id, shown));
+  }
+
   /** What the bank shows now of an instruction and its payments; what is not shown says nothing. */
   private async shownOf(
     { account, instruction }: Work,
     waiting: readonly Waiting[],
-  ): Promise<{ ofInstruction: string | null; payments: BankPayment[] }> {
+  ): Promise<ShownElsewhere> {
     const bankInstructionId = instruction.bankInstructionId ?? '';
+    const [begunAt, at] = [performance.now(), this.clock.now()];
     return readToDecide(async () => {
       const shown = await unless(isHiddenForGood, this.reads.instruction(account, bankInstructionId));
+      let by: ShownBy | undefined;
       const reading = this.reads.read(account, {
         bankInstructionId,
         createdAt: instruction.createdAt,
@@ -193,9 +204,10 @@ export class StatusMeaning {
         ),
         ...DECIDED,
         isNamedBy: namesOf(instruction.id),
+        onShown: (way) => (by = way),
       });
-      const payments = (await unless(isHiddenForGood, reading))?.found ?? [];
-      return { ofInstruction: shown?.status ?? instruction.bankStatus, payments };
+      const seen = (await unless(isHiddenForGood, reading))?.found ?? [];
+      return { instruction: shown, seen, by, begunAt, at };
     });
   }
 }

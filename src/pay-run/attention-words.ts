@@ -217,7 +217,7 @@ export const ATTENTION_WORDS = {
       IF_EXECUTED,
     askBank:
       'Is it certain that nothing of customer instruction {ref} is executed, now or later? Please confirm that in writing.',
-    actions: ['NOT_EXECUTED'],
+    actions: ['NOT_EXECUTED', 'ACKNOWLEDGE'],
   },
   UNKNOWN_STATUS: {
     certain:
@@ -361,6 +361,9 @@ export const WAS_IT_SUBMITTED =
 /** How the question begins of a payment that is shown as returned with less than was paid. */
 export const BACK_IN_PART = 'Less came back of ';
 
+/** What is said of an ended instruction of which payments were paid: what became of the others is decided of each. */
+export const WERE_PAID = ' of its payments were paid.';
+
 /** How the question begins that is asked because a successor was refused: no run waits for its answer. */
 export const SUCCESSOR_REFUSED = 'A successor of ';
 
@@ -371,7 +374,7 @@ const HAD_SETTLED = 'of payments that had ended as SETTLED:';
  * The actions on offer. What a status means is decided while payments wait for it, and then nothing else ends them; nor
  * does anything but the bank's word let a run go on that waits for it. Of payments that ended unpaid it can only be said
  * that they stay so. What is not shown is built again before the submit only. The only payment of a run is
- * not taken out of it. That it is known what became of the rest is said only of what came back in part.
+ * not taken out of it. That nothing was executed is not said where payments were paid. That it is known what became of the rest is said only of what came back in part.
  */
 export function actionsFor(asked: Asked): readonly AttentionAction[] {
   const { kind, payments, happened } = asked;
@@ -381,6 +384,7 @@ export function actionsFor(asked: Asked): readonly AttentionAction[] {
   if (kind === 'ROW_UNSEEN' && happened.startsWith(UNSENT_OR_NOT)) return ['TRY_AGAIN'];
   if (kind === 'ROW_REFUSED_BY_BANK' && payments === 1) return ['TRY_AGAIN'];
   if (kind === 'ECHO_MISMATCH' && !happened.startsWith(BACK_IN_PART)) return ['RESUME'];
+  if (kind === 'ENDED_BY_BANK') return [happened.endsWith(WERE_PAID) ? 'ACKNOWLEDGE' : 'NOT_EXECUTED'];
   if (kind !== 'UNKNOWN_STATUS') return actions;
   const waiting = payments > 0 && !happened.includes(HAD_SETTLED);
   if (waiting && isAfterEnd(asked)) return ['NOT_PAID'];

@@ -3,7 +3,7 @@ import { isEndedUnpaid, isStepFurther, isUntaken } from '../domain/bank-status';
 import { sumMinor } from '../domain/money';
 import { isPaymentFinal } from '../domain/payment';
 import { aboutInstruction, ALL_ENDED, clear, raiseNaming } from '../pay-run/attention.store';
-import { IF_EXECUTED } from '../pay-run/attention-words';
+import { IF_EXECUTED, WERE_PAID } from '../pay-run/attention-words';
 import { Instruction } from '../pay-run/instruction.entity';
 import { FollowedPayment, Progress } from './follow-plan';
 
@@ -41,17 +41,47 @@ export async function tellOfEnded(
   if (goesOn) await recordWentOn(tx, instruction);
   const wentOn = instruction.wentOnAt !== null;
   if (goesOn || (wentOn && !isDayOver)) return clear(tx, ['ENDED_BY_BANK'], instruction.id, WENT_ON);
+  const happened =
+    `The bank ended the submitted instruction as ${bankStatus}, and did not end ${open.length} of its payments.` +
+    (wentOn ? ' It went on with payments of it after that.' : '');
+  await tellOfLeft(tx, instruction, { payments, open, happened }, [` ${bankStatus},`]);
+}
+
+/**
+ * Asks about the payments that are left open, and anew once their sum is another. Of an instruction of which some were paid
+ * nobody says as a whole that it was not executed.
+ */
+async function tellOfLeft(
+  tx: EmployerTransaction,
+  instruction: Instruction,
+  left: {
+    payments: readonly FollowedPayment[];
+    open: readonly FollowedPayment[];
+    happened: string;
+    certain?: string;
+  },
+  words: readonly string[],
+): Promise<void> {
+  const { payments, open, happened, certain } = left;
+  const paid = payments.filter(({ status }) => status === 'SETTLED').length;
   const alarm = {
     kind: 'ENDED_BY_BANK',
     ...aboutInstruction(instruction),
-    happened:
-      `The bank ended the submitted instruction as ${bankStatus}, and did not end ${open.length} of its payments.` +
-      (wentOn ? ' It went on with payments of it after that.' : ''),
+    happened: paid > 0 ? `${happened} ${paid}${WERE_PAID}` : happened,
+    ...(paid > 0 ? ABOUT_REST : certain !== undefined && { certain }),
     payments: open.length,
     amountMinor: sumMinor(open.map(({ amountMinor }) => amountMinor)),
+    isAboutSum: true,
   } as const;
-  await raiseNaming(tx, alarm, [` ${bankStatus},`]);
+  await raiseNaming(tx, alarm, paid > 0 ? [...words, WERE_PAID] : words);
 }
+
+const ABOUT_REST = {
+  certain:
+    'It was submitted once and is never sent again, and no other instruction pays these people. Some of its payments were paid: what became of each of the others two people decide in the UNKNOWN_STATUS that asks two banking days after the date.',
+  askBank:
+    'What became of the payments of customer instruction {ref} that have not ended: was each of them paid, or is it certain that it never will be? Please confirm that in writing.',
+};
 
 /** Payments that have not ended, where the bank has taken none of them; otherwise none. */
 function openUntaken(payments: readonly FollowedPayment[]): readonly FollowedPayment[] {
@@ -84,13 +114,7 @@ export async function tellOfGone(
   if (shown) return clear(tx, ['ENDED_BY_BANK'], instruction.id, 'the bank shows it again');
   const open = openUntaken(payments);
   if (!gone || open.length === 0) return;
-  const alarm = {
-    kind: 'ENDED_BY_BANK',
-    ...aboutInstruction(instruction),
-    happened: `${GONE}, two banking days after the execution date.`,
-    certain: `It is never sent again, and no other instruction pays these people. That the bank does not show it proves nothing: it may have been executed all the same. ${IF_EXECUTED}`,
-    payments: open.length,
-    amountMinor: sumMinor(open.map(({ amountMinor }) => amountMinor)),
-  } as const;
-  await raiseNaming(tx, alarm, [GONE]);
+  const happened = `${GONE}, two banking days after the execution date.`;
+  const certain = `It is never sent again, and no other instruction pays these people. That the bank does not show it proves nothing: it may have been executed all the same. ${IF_EXECUTED}`;
+  await tellOfLeft(tx, instruction, { payments, open, happened, certain }, [GONE]);
 }

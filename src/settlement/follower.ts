@@ -18,6 +18,7 @@ import { PersonalData } from '../database/personal-data';
 import { isEnd } from '../domain/bank-status';
 import { grouped } from '../domain/grouped';
 import { endOf } from '../domain/pay-run';
+import { INSTRUCTION_FOLLOWED } from '../domain/instruction';
 import { isPaymentFinal } from '../domain/payment';
 import { latestDate } from '../domain/shown-date';
 import { type InstructionAtBank, knownTo, lackingIn, type ShownBy } from '../employer/instruction-at-bank';
@@ -56,7 +57,7 @@ import {
   recordUnreadCharges,
   recordWhole,
 } from './follow.store';
-import type { Followed } from './followed';
+import { type Followed, loadFollowed } from './followed';
 import { type Glance, InstructionGlance } from './instruction-glance';
 import { Lateness } from './lateness';
 import { PaymentSource } from './payment-source';
@@ -79,6 +80,12 @@ interface Seen extends Sight {
   begunAt: number;
   /** The same by the clock. */
   at: Date;
+}
+
+/** What was read of an instruction, but not to follow it, and when. */
+export interface ShownElsewhere extends Pick<Seen, 'seen' | 'by' | 'begunAt' | 'at'> {
+  /** Undefined where the bank does not show it. */
+  instruction: BankInstruction | undefined;
 }
 
 /** The payments that a read showed, by which way, and what kept more of them from being read. */
@@ -195,6 +202,27 @@ export class Follower {
     };
   }
 
+  /**
+   * Records what somebody else was shown of an instruction, such as to decide about it, as if it had been read to follow it:
+   * presence is proof, whoever read it (rule 10). Nothing where it is not followed.
+   */
+  async recordSight(tx: EmployerTransaction, instructionId: string, shown: ShownElsewhere): Promise<void> {
+    const followed = await loadFollowed(tx, instructionId);
+    if (!followed || !INSTRUCTION_FOLLOWED.includes(followed.instruction.status)) return;
+    const { instruction, ...read } = shown;
+    const isHidden = instruction === undefined;
+    await this.record(tx, undefined, followed, {
+      ...read,
+      shown: instruction,
+      hidden: isHidden,
+      gone: false,
+      cameBack: new CameBack(instructionId),
+      isSecond: false,
+      isDateUnread: isHidden,
+    });
+    wake(tx, 'FOLLOW', [instructionId]);
+  }
+
   private passBefore(claim: Claim, instruction: Instruction, now: Date): Pass | undefined {
     const before = this.passes.get(instruction.id);
     return before && goesOn(before, instruction, claim, now) ? before : undefined;
@@ -287,12 +315,12 @@ export class Follower {
   /** Locks the instruction and keeps the status that the bank shows of it. */
   private async recordStatus(
     tx: EmployerTransaction,
-    claim: Claim,
+    claim: Claim | undefined,
     followed: Followed,
     shown: BankInstruction | undefined,
   ): Promise<Instruction> {
     const instruction = await lockInstruction(tx, followed.instruction.id);
-    await fence(tx, claim);
+    if (claim) await fence(tx, claim);
     if (shown === undefined) return instruction;
     const { employerId } = tx;
     await tx.manager.update(Instruction, { employerId, id: instruction.id }, { bankStatus: shown.status });
@@ -300,9 +328,10 @@ export class Follower {
     return instruction;
   }
 
+  /** @param claim undefined where it was read for something else than to follow it */
   private async record(
     tx: EmployerTransaction,
-    claim: Claim,
+    claim: Claim | undefined,
     followed: Followed,
     read: Seen,
   ): Promise<{ unshown: readonly string[]; hadEnded: boolean }> {

@@ -29,6 +29,6 @@ import { WebhookInbox } from './webhook-inbox';
     TotalsCheck,
     WebhookInbox,
   ],
-  exports: [AccountWatch, FollowService],
+  exports: [AccountWatch, Follower, FollowService],
 })
 export class SettlementModule {}

@@ -5,6 +5,7 @@ import { isHiddenForGood } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { Outcome } from '../bank/outcome';
 import { PATHS } from '../bank/types';
+import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
@@ -12,6 +13,7 @@ import { wake } from '../database/leases';
 import { newId } from '../database/new-id';
 import { isPastSubmit, mayBeSubmitted, readBankStatus } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
+import { INSTRUCTION_IN_DOUBT } from '../domain/instruction';
 import { intendCall } from '../employer/bank-calls';
 import { readToDecide } from '../employer/bank-problem';
 import type { EmployerAccount } from '../employer/employer.entity';
@@ -20,17 +22,18 @@ import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { instructionOfRun, lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { finishCall, refusesWhatIsGone } from './call-record';
-import { EndedInstruction } from './ended-instruction';
 import { InstructionReader } from './read-back';
+import { recordShownExecuted } from './submit-record';
 import { requireWork, Work } from './work';
 import { isWritten } from './written-word';
 
 /** How an instruction stands at the bank. */
 export type State = 'moved' | 'unclear' | 'cancelled' | 'not found' | 'not shown' | 'open';
+type Unmoved = Exclude<State, 'moved'>;
 
 /**
- * Declares a submit not executed, which is allowed only once the instruction is dead at the bank: deleted and read
- * back, ended by the bank, or the bank says so in writing (rule 8). Its payments become VOID.
+ * Declares a submit in doubt not executed, which is allowed only once the instruction is dead at the bank: deleted and read
+ * back, cancelled by the bank, or the bank says so in writing (rule 8). Its payments become VOID.
  */
 @Injectable()
 export class Burial {
@@ -38,7 +41,7 @@ export class Burial {
     private readonly database: Database,
     private readonly gateway: BankGateway,
     private readonly reader: InstructionReader,
-    private readonly ended: EndedInstruction,
+    private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -46,7 +49,7 @@ export class Burial {
    * Proof is a final status the bank shows, or a delete it confirmed of what it showed, a read a lag bound after it, and that
    * it confirms no other. That it is not found proves nothing by itself (rule 10), and its payments are looked at all the
    * same: without proof the bank's written reference is needed, which also stands where the bank does not show the
-   * instruction, and never where it shows that it moved.
+   * instruction, and never where it shows that it moved, which is recorded.
    * @throws DomainError WAS_EXECUTED, NOT_PROVEN_DEAD; Problem 502, 503 while the bank cannot be read
    */
   async prove(employerId: string, attention: Attention, evidence: string | null): Promise<void> {
@@ -57,14 +60,11 @@ export class Burial {
     if (!work || bankInstructionId == null) {
       throw new DomainError('INSTRUCTION_NOT_FOUND', 'No instruction is at the bank.');
     }
-    if (attention.kind === 'ENDED_BY_BANK') return this.ended.prove(work, bankInstructionId, evidence);
     const written = isWritten(evidence);
     const before = await this.stateOf(work, written);
-    if (before === 'moved') throw wasExecuted();
     if (before === 'cancelled') return;
     const deleted = (await this.deleteAtBank(work, bankInstructionId)).kind === 'yes';
     const after = await this.stateAfter(work, written, deleted);
-    if (after === 'moved') throw wasExecuted();
     if (after === 'cancelled' || written) return;
     // What was read before may be older than a submit of it: only what was there was deleted.
     const isGone = before === 'open' && deleted && after === 'not found';
@@ -75,10 +75,9 @@ export class Burial {
     );
   }
 
-  /** Makes the instruction and its payments VOID; of one that the bank ended, the payments that are left. */
+  /** Makes the instruction and its payments VOID. */
   async bury(tx: EmployerTransaction, attention: Attention, action: AttentionActionRow): Promise<void> {
     const work = await requireWork(tx, attention);
-    if (attention.kind === 'ENDED_BY_BANK') return this.ended.bury(tx, work, action);
     const instruction = await lockInstruction(tx, work.instruction.id);
     const actor = `person:${action.proposedBy}` as const;
     await moveInstruction(tx, instruction, 'VOID', actor, {}, action.reason);
@@ -98,24 +97,30 @@ export class Burial {
    * A read may be as old as the lag bound, and show what is no longer so, or not yet that it moved: at once only what never
    * changes counts.
    */
-  private async stateAfter(work: Work, written: boolean, deleted: boolean): Promise<State> {
+  private async stateAfter(work: Work, written: boolean, deleted: boolean): Promise<Unmoved> {
     const atOnce = deleted ? await this.stateOf(work, written) : 'open';
-    if (atOnce === 'moved' || atOnce === 'cancelled') return atOnce;
+    if (atOnce === 'cancelled') return atOnce;
     await sleep(this.config.BANK_LAG_BOUND_MS);
     return this.stateOf(work, written);
   }
 
-  private async stateOf(work: Work, written: boolean): Promise<State> {
-    return readToDecide(() =>
-      this.shownState(work).catch((error: unknown) => {
-        if (written && isHiddenForGood(error)) return 'not shown';
+  /** @throws DomainError WAS_EXECUTED, once it is recorded */
+  private async stateOf(work: Work, written: boolean): Promise<Unmoved> {
+    const standing = await readToDecide(() =>
+      this.reader.standing(work).catch((error: unknown) => {
+        if (written && isHiddenForGood(error)) return undefined;
         throw error;
       }),
     );
-  }
-
-  private async shownState(work: Work): Promise<State> {
-    return stateIn(await this.reader.standing(work), work.account);
+    if (!standing) return 'not shown';
+    const state = stateIn(standing, work.account);
+    if (state !== 'moved') return state;
+    await this.database.inEmployer(work.instruction.employerId, async (tx) => {
+      const instruction = await lockInstruction(tx, work.instruction.id);
+      if (INSTRUCTION_IN_DOUBT.includes(instruction.status))
+        await recordShownExecuted(tx, work, instruction, standing.shown, this.clock.now());
+    });
+    throw wasExecuted();
   }
 
   private async deleteAtBank(work: Work, bankInstructionId: string): Promise<Outcome<undefined>> {
@@ -153,6 +158,6 @@ export function stateIn(
 function wasExecuted(): DomainError {
   return new DomainError(
     'WAS_EXECUTED',
-    'The bank shows that the submit was executed; it cannot be declared otherwise.',
+    'The bank shows that the submit was executed; it cannot be declared otherwise, and is followed from now on.',
   );
 }

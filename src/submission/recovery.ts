@@ -21,7 +21,7 @@ import { InstructionReader } from './read-back';
 import {
   finishAttempt,
   isOlderThanARestore,
-  recordExecuted,
+  recordShownExecuted,
   sentAgain,
   timesTurnedAway,
 } from './submit-record';
@@ -114,7 +114,10 @@ export class Recovery {
       if (!INSTRUCTION_IN_DOUBT.includes(instruction.status)) return 0;
       if (!evidence.unread && !evidence.unseen && !evidence.failing)
         await clear(tx, ['CONTRACT_DRIFT'], instruction.id, 'the same was read well');
-      if (evidence.executed) return this.executed(tx, work, instruction, evidence.instruction);
+      if (evidence.executed) {
+        await recordShownExecuted(tx, work, instruction, evidence.instruction, this.clock.now());
+        return 'never';
+      }
       const attempt = await standingAttempt(tx, instruction);
       const ageMs = await ageOf(tx, attempt);
       // After it: whatever time passed since the read is not taken for age of the doubt that the read saw.
@@ -161,29 +164,8 @@ export class Recovery {
   private async read(work: Work): Promise<Evidence> {
     const { shown, statuses, failing } = await this.reader.standing(work);
     const executed = statuses.some(isPastSubmit);
-    // An older status than that of its payments is not written down with them.
-    const instruction = shown && isPastSubmit(shown.status) ? shown : undefined;
     const unknown = statuses.find(mayBeSubmitted);
-    return { executed, stillInitiated: shown?.status === 'INITIATED', instruction, unknown, failing };
-  }
-
-  private async executed(
-    tx: EmployerTransaction,
-    work: Work,
-    instruction: Instruction,
-    shown: BankInstruction | undefined,
-  ): Promise<WakeIn> {
-    await recordExecuted(tx, work, instruction, shown, {
-      evidence: 'a later read of the bank',
-      at: this.clock.now(),
-    });
-    await clear(
-      tx,
-      ['SUBMIT_UNKNOWN', 'SUBMIT_REFUSED'],
-      instruction.id,
-      'a later read of the bank showed that the submit was executed',
-    );
-    return 'never';
+    return { executed, stillInitiated: shown?.status === 'INITIATED', instruction: shown, unknown, failing };
   }
 
   private after(

@@ -7,7 +7,6 @@ import { Adder } from './adder';
 import { Builder } from './builder';
 import { Burial } from './burial';
 import { CutOff } from './cut-off';
-import { EndedInstruction } from './ended-instruction';
 import { GivenUpLook } from './given-up-look';
 import { InstructionReader } from './read-back';
 import { Recovery } from './recovery';
@@ -32,7 +31,6 @@ import { Verifier } from './verifier';
     Builder,
     Burial,
     CutOff,
-    EndedInstruction,
     GivenUpLook,
     InstructionReader,
     Recovery,

@@ -3,6 +3,7 @@ import type { Outcome } from '../bank/outcome';
 import type { BankInstruction } from '../bank/records';
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
+import { isPastSubmit } from '../domain/bank-status';
 import { clear } from '../pay-run/attention.store';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { moveInstruction } from '../pay-run/instruction.store';
@@ -126,4 +127,26 @@ export async function recordExecuted(
   await clear(tx, ['ROW_UNSEEN'], instruction.id, 'it was submitted');
   wake(tx, 'FOLLOW', [instruction.id], isEqual ? readInMs : 0);
   wake(tx, 'RUN', [instruction.payRunId]);
+}
+
+/**
+ * As `recordExecuted`, of a submit in doubt that a read showed executed, whoever read it and what for: the bank need not show
+ * it again (rule 10). What people were asked about that submit is closed.
+ */
+export async function recordShownExecuted(
+  tx: EmployerTransaction,
+  work: Pick<Work, 'planned'>,
+  instruction: Instruction,
+  shown: BankInstruction | undefined,
+  at: Date,
+): Promise<void> {
+  // An older status than that of its payments is not written down with them.
+  const past = shown && isPastSubmit(shown.status) ? shown : undefined;
+  await recordExecuted(tx, work, instruction, past, { evidence: 'a later read of the bank', at });
+  await clear(
+    tx,
+    ['SUBMIT_UNKNOWN', 'SUBMIT_REFUSED'],
+    instruction.id,
+    'a later read of the bank showed that the submit was executed',
+  );
 }

@@ -9,6 +9,7 @@ import { endUnsubmitted, lockInstruction, moveInstruction } from '../../src/pay-
 import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { lockRun, moveRun } from '../../src/pay-run/pay-run.store';
 import { AttentionDesk } from '../../src/attention/attention-desk';
+import { EndedInstruction } from '../../src/attention/ended-instruction';
 import { Burial } from '../../src/submission/burial';
 import { ExecutedWord } from '../../src/attention/executed-word';
 import { InstructionReader, SubmittedBefore } from '../../src/submission/read-back';
@@ -50,6 +51,7 @@ describe('trying again what the bank refused', () => {
       { inEmployer } as Database,
       office.personal,
       {} as Burial,
+      {} as EndedInstruction,
       {} as ExecutedWord,
       {} as UnrecordedSubmits,
       {} as StatusMeaning,

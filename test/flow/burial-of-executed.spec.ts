@@ -100,7 +100,7 @@ describe('a submit in doubt that the bank executes before people declare it not 
     const { id, path, bankInstructionId } = await parked();
     executeBeforeDelete(bankInstructionId, () => []);
     expect(await decided(path)).toEqual([409, 'WAS_EXECUTED']);
-    expect(await statusOf(id)).toBe('SUBMIT_UNKNOWN');
+    expect(await statusOf(id)).toBe('SUBMITTED');
   });
 
   it('is seen so against the written word of the bank too, though at first only its payments are shown, as they were', async () => {

@@ -60,19 +60,26 @@ describe.each(['422', '403'])('a submit that the bank refuses with %s', (kind) =
     expect(await payroll.timesPaid(rows)).toEqual([1, 1, 1]);
   });
 
-  it('is declared executed once the bank shows that, and then not the contrary: its payments settle', async () => {
+  it('is declared executed once the bank shows that: its payments settle', async () => {
     const { id, rows, path } = await refused();
     expect(await decided(path, 'EXECUTED')).toMatchObject({ data: { code: 'SHOWN_UNSUBMITTED' } });
     expect((await payroll.as('operator').delete(`${path}/actions`)).status).toBe(204);
     await payroll.letRest('INSTRUCTION');
     const { bankInstructionId } = await instructionOf(id);
     await payroll.submitAtBank(bankInstructionId);
-    expect(await decided(path, 'NOT_EXECUTED')).toMatchObject({ data: { code: 'WAS_EXECUTED' } });
-    expect((await payroll.as('operator').delete(`${path}/actions`)).status).toBe(204);
     expect((await decided(path, 'EXECUTED')).status).toBe(200);
     await payroll.until(id, ['SETTLED']);
     expect(await payroll.timesPaid(rows)).toEqual([1, 1, 1]);
     expect(await submitsOf(bankInstructionId)).toBe(1);
+  });
+
+  it('is not declared the contrary then: its payments settle by what was shown', async () => {
+    const { id, rows, path } = await refused();
+    await payroll.letRest('INSTRUCTION');
+    await payroll.submitAtBank((await instructionOf(id)).bankInstructionId);
+    expect(await decided(path, 'NOT_EXECUTED')).toMatchObject({ data: { code: 'WAS_EXECUTED' } });
+    await payroll.until(id, ['SETTLED']);
+    expect(await payroll.timesPaid(rows)).toEqual([1, 1, 1]);
   });
 
   it('is asked about no more once a read shows that the bank executed it after all, and its payments settle', async () => {

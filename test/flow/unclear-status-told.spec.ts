@@ -94,10 +94,18 @@ describe('a payment as before the submit in an instruction whose status nobody d
     expect(await statuses(id)).toEqual(each.map((own) => (own === status ? 'VOID' : 'SUBMITTED')));
   });
 
-  it('waits for that with the others while the bank went on with none, and not once it did', async () => {
+  it('waits for that with the others while the bank went on with none', async () => {
     const id = await showing('FOO', 'INITIATED', 'FOO', 'INITIATED');
     const path = await payroll.askedAbout(id, 'UNKNOWN_STATUS');
     expect(await happened(path)).toMatch(/: FOO \(the instruction itself\)\.$/);
+    const [first, second] = await payments(id);
+    expect((await payroll.decide(path, word('NOT_PAID', [first!.id, second!.id]))).status).toBe(200);
+    expect(await statuses(id)).toEqual(['VOID', 'VOID', 'SUBMITTED']);
+  });
+
+  it('does so no more once it went on with one, whatever it shows after that', async () => {
+    const id = await showing('FOO', 'INITIATED', 'FOO', 'INITIATED');
+    const path = await payroll.askedAbout(id, 'UNKNOWN_STATUS');
     const [first, second] = await payments(id);
     expect((await payroll.propose(path, word('NOT_PAID', [first!.id, second!.id]))).status).toBe(201);
     await payroll.letRest('FOLLOW');
@@ -105,8 +113,8 @@ describe('a payment as before the submit in an instruction whose status nobody d
     const refused = await payroll.confirm(path);
     expect([refused.status, refused.data.code]).toEqual([409, 'WAS_EXECUTED']);
     rows[2] = 'INITIATED';
-    expect((await payroll.confirm(path)).status).toBe(200);
-    expect(await statuses(id)).toEqual(['VOID', 'VOID', 'SUBMITTED']);
+    expect((await payroll.confirm(path)).status).toBe(409);
+    expect(await statuses(id)).toEqual(['SUBMITTED', 'SUBMITTED', 'SUBMITTED']);
   });
 
   it.each(['all', 'it alone'])(

@@ -13,6 +13,7 @@ import {
 import type { AttentionAction } from '../../src/pay-run/attention-words';
 import { stopUnlessDecided } from '../../src/pay-run/stop';
 import { AttentionDesk } from '../../src/attention/attention-desk';
+import { EndedInstruction } from '../../src/attention/ended-instruction';
 import { Burial } from '../../src/submission/burial';
 import { ExecutedWord } from '../../src/attention/executed-word';
 import { StatusMeaning } from '../../src/attention/status-meaning';
@@ -140,6 +141,7 @@ describe('what two people confirm', () => {
       of,
       {} as PersonalData,
       {} as Burial,
+      {} as EndedInstruction,
       {} as ExecutedWord,
       {} as UnrecordedSubmits,
       {} as StatusMeaning,
@@ -200,15 +202,29 @@ describe('what two people confirm', () => {
     expect(refused).toMatchObject({ reason: { code: 'ACTION_IS_PROPOSED' } });
   });
 
-  it.each([
+  const NOT_ENTITLED = [
     ['has a role of another employer only', `DELETE FROM person_role WHERE employer_id = '${ours.employer}'`],
     ['may do nothing any more', `UPDATE person SET disabled_at = now() WHERE id = '${PREPARER}'`],
-  ])('changes nothing where who proposed it %s', async (_, change) => {
+  ] as const;
+
+  it.each(NOT_ENTITLED)('changes nothing where who proposed it %s', async (_, change) => {
     const { confirm } = await proposed();
     await execute(server.superuserUrl, change);
     await expect(confirm()).rejects.toMatchObject({ code: 'PROPOSER_NOT_ENTITLED' });
     expect(await open()).toHaveLength(1);
   });
+
+  it.each(NOT_ENTITLED)(
+    'changes nothing where who proposed it %s by the time that the bank was read',
+    async (_, change) => {
+      const { confirm } = await proposed();
+      const leaves = () => execute(server.superuserUrl, change);
+      await expect(confirm(APPROVER, before(2, leaves))).rejects.toMatchObject({
+        code: 'PROPOSER_NOT_ENTITLED',
+      });
+      expect(await open()).toHaveLength(1);
+    },
+  );
 
   it('changes nothing where it was withdrawn while the bank was read', async () => {
     const { asked, confirm } = await proposed();

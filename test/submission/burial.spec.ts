@@ -2,13 +2,13 @@ import { NotAllowed } from '../../src/bank/errors';
 import type { BankGateway } from '../../src/bank/gateway';
 import type { Outcome } from '../../src/bank/outcome';
 import type { BankInstruction } from '../../src/bank/records';
+import { Clock } from '../../src/config/clock';
 import type { Config } from '../../src/config/env';
 import type { Database } from '../../src/database/database';
 import type { BankRead } from '../../src/employer/employer.entity';
 import type { Standing } from '../../src/employer/standing';
 import type { Attention } from '../../src/pay-run/attention.entity';
 import { Burial, stateIn } from '../../src/submission/burial';
-import type { EndedInstruction } from '../../src/submission/ended-instruction';
 import type { InstructionReader } from '../../src/submission/read-back';
 
 const READS: BankRead[] = ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'];
@@ -75,7 +75,7 @@ describe('that a submit was not executed', () => {
       { inEmployer: () => Promise.resolve(work) } as unknown as Database,
       { deleteInstruction } as unknown as BankGateway,
       { standing } as unknown as InstructionReader,
-      {} as EndedInstruction,
+      new Clock(),
       { BANK_LAG_BOUND_MS: 0 } as Config,
     );
     const proof = burial.prove('7', { kind: 'SUBMIT_UNKNOWN' } as Attention, evidence).then(

@@ -2,8 +2,10 @@ import { BankError, ContractDrift, ListUnreadable, NotAllowed, NotFound } from '
 import type { Database } from '../../src/database/database';
 import type { PersonalData } from '../../src/database/personal-data';
 import type { Attention, AttentionActionRow } from '../../src/pay-run/attention.entity';
-import { EndedInstruction } from '../../src/submission/ended-instruction';
+import { EndedInstruction } from '../../src/attention/ended-instruction';
 import { StatusMeaning } from '../../src/attention/status-meaning';
+import { Clock } from '../../src/config/clock';
+import type { Follower } from '../../src/settlement/follower';
 import type { Work } from '../../src/submission/work';
 import { readsOf } from '../support/reads-of';
 
@@ -21,14 +23,28 @@ const work = {
 /** Decisions of one process on the bank's written word, where the only list there is answers so. */
 const WORDS = {
   'not executed': (answer: Error) => {
-    const database = { inEmployer: () => Promise.resolve([[['901']], new Map()]) };
-    const ended = new EndedInstruction(database as unknown as Database, readsThat(answer));
-    return () => ended.prove(work, '4711', 'letter of today, reference B-9');
+    // The instruction, and then its payments.
+    const known = [[['901']], new Map()];
+    let reads = 0;
+    const database = { inEmployer: () => Promise.resolve(++reads % 2 ? work : known) };
+    const ended = new EndedInstruction(
+      database as unknown as Database,
+      readsThat(answer),
+      {} as Follower,
+      new Clock(),
+    );
+    return () => ended.prove('employer', {} as Attention, 'letter of today, reference B-9');
   },
   'not paid': (answer: Error) => {
     const waiting = [{ rowNo: 1, bankPaymentId: '901', bankTransactionId: null, status: 'EXCHANGE_ERROR' }];
     const database = { inEmployer: () => Promise.resolve({ work, open: waiting, waiting, rows: [] }) };
-    const meaning = new StatusMeaning(database as unknown as Database, readsThat(answer), {} as PersonalData);
+    const meaning = new StatusMeaning(
+      database as unknown as Database,
+      readsThat(answer),
+      {} as PersonalData,
+      {} as Follower,
+      new Clock(),
+    );
     return () => meaning.prove('employer', {} as Attention, { action: 'NOT_PAID' } as AttentionActionRow);
   },
 };

@@ -1,10 +1,10 @@
+import { EndedInstruction } from '../../src/attention/ended-instruction';
 import { NotFound } from '../../src/bank/errors';
 import { BANK_LADDER } from '../../src/domain/bank-status';
 import type { BankReads } from '../../src/employer/bank-reads';
-import type { AttentionActionRow } from '../../src/pay-run/attention.entity';
+import type { Attention, AttentionActionRow } from '../../src/pay-run/attention.entity';
 import { Instruction } from '../../src/pay-run/instruction.entity';
-import { instructionOfRun } from '../../src/pay-run/instruction.store';
-import { EndedInstruction } from '../../src/submission/ended-instruction';
+import type { Follower } from '../../src/settlement/follower';
 import { Company, PayOffice, rows } from '../pay-run/pay-office';
 import { RunAtBank } from '../pay-run/run-at-bank';
 
@@ -31,7 +31,6 @@ describe('that a submitted instruction was not executed', () => {
       tx.manager.findOneByOrFail(Instruction, { payRunId: run.id }),
     );
     if (sets !== '') await office.tamper(sets.replaceAll('$id', `'${id}'`));
-    const work = (await office.in(company, (tx) => instructionOfRun(tx, id)))!;
     const [{ bankPaymentId } = { bankPaymentId: '' }] = await office.query<{ bankPaymentId: string }>(
       company,
       `SELECT bank_payment_id AS "bankPaymentId" FROM bank_payment WHERE instruction_id = $1`,
@@ -45,7 +44,14 @@ describe('that a submitted instruction was not executed', () => {
           : Promise.resolve({ status: shown }),
       read: () => Promise.resolve({ found }),
     } as unknown as BankReads;
-    return { ended: new EndedInstruction(office.database, reads), work };
+    const recordSight = jest.fn(() => Promise.resolve());
+    const follower = { recordSight } as unknown as Follower;
+    const attention = { instructionId: id } as Attention;
+    return {
+      ended: new EndedInstruction(office.database, reads, follower, office.clock),
+      attention,
+      recordSight,
+    };
   }
 
   const CANCELLED = `UPDATE instruction SET bank_status = 'CANCELLED' WHERE id = $id;
@@ -83,10 +89,12 @@ describe('that a submitted instruction was not executed', () => {
       WRITTEN,
     ],
   ])('%s', async (_, of, code, evidence) => {
-    const { ended, work } = await submitted(...of);
-    const proving = ended.prove(work, work.instruction.bankInstructionId ?? '', evidence);
+    const { ended, attention, recordSight } = await submitted(...of);
+    const proving = ended.prove(company.employerId, attention, evidence);
     if (code === undefined) await expect(proving).resolves.toBeUndefined();
     else await expect(proving).rejects.toMatchObject({ code });
+    // The bank need not show it again.
+    expect(recordSight).toHaveBeenCalledTimes(code === 'WAS_EXECUTED' ? 1 : 0);
   });
 
   it.each([
@@ -98,13 +106,23 @@ describe('that a submitted instruction was not executed', () => {
       'it has ended',
       `UPDATE instruction SET status = 'CLOSED', outcome = 'SETTLED', closed_at = now() WHERE id = $id`,
     ],
-  ])('is refused where %s since the bank was read', async (_, sets) => {
-    const { ended, work } = await submitted(undefined, undefined, sets);
+    [
+      'its only payment was paid',
+      `UPDATE payment SET status = 'SETTLED' WHERE pay_run_id = (SELECT pay_run_id FROM instruction WHERE id = $id)`,
+    ],
+    [
+      'its only payment ended',
+      `UPDATE payment SET status = 'FAILED', live = false
+       WHERE pay_run_id = (SELECT pay_run_id FROM instruction WHERE id = $id)`,
+      'NOTHING_TO_DECIDE',
+    ],
+  ])('is refused where %s since the bank was read', async (_, sets, code = 'WAS_EXECUTED') => {
+    const { ended, attention } = await submitted(undefined, undefined, sets);
     const action = {
       proposedBy: company.preparer.personId,
       reason: 'the bank says so',
     } as AttentionActionRow;
-    const burying = office.in(company, (tx) => ended.bury(tx, work, action));
-    await expect(burying).rejects.toMatchObject({ code: 'WAS_EXECUTED' });
+    const burying = office.in(company, (tx) => ended.bury(tx, attention, action));
+    await expect(burying).rejects.toMatchObject({ code });
   });
 });

@@ -1,20 +1,22 @@
 import { Injectable } from '@nestjs/common';
 import { isHiddenForGood, unless } from '../bank/errors';
+import { Clock } from '../config/clock';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { isBeforeTaken, isEndedUnpaid, isStepFurther, isUntaken } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
 import { readToDecide } from '../employer/bank-problem';
 import { BankReads } from '../employer/bank-reads';
-import { DECIDED, withoutFees } from '../employer/instruction-at-bank';
-import { AttentionActionRow } from '../pay-run/attention.entity';
+import { DECIDED, type ShownBy, withoutFees } from '../employer/instruction-at-bank';
+import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, STATUS_AS_FOLLOWED } from '../pay-run/instruction.store';
 import { namesOf } from '../pay-run/message-id';
 import { movePaymentSet } from '../pay-run/payment.store';
-import { knownPayments } from './known-payments';
-import type { Work } from './work';
-import { isWritten } from './written-word';
+import { Follower, type ShownElsewhere } from '../settlement/follower';
+import { knownPayments } from '../submission/known-payments';
+import { requireWork, type Work } from '../submission/work';
+import { isWritten } from '../submission/written-word';
 
 /**
  * A submitted instruction that the bank ended unpaid while it leaves payments of it where they were, or of which it shows
@@ -26,26 +28,48 @@ export class EndedInstruction {
   constructor(
     private readonly database: Database,
     private readonly reads: BankReads,
+    private readonly follower: Follower,
+    private readonly clock: Clock,
   ) {}
 
-  /** @throws DomainError WAS_EXECUTED, NOT_PROVEN_DEAD; Problem 503 while the bank cannot be read */
-  async prove(work: Work, bankInstructionId: string, evidence: string | null): Promise<void> {
+  /**
+   * What is shown to have gone on is recorded, so that it holds should the bank not show it again.
+   * @throws DomainError WAS_EXECUTED, NOT_PROVEN_DEAD; Problem 503 while the bank cannot be read
+   */
+  async prove(employerId: string, attention: Attention, evidence: string | null): Promise<void> {
     if (!isWritten(evidence))
       throw notProven('Give the reference of the bank’s written confirmation as evidence.');
-    const { ended, left } = await this.readAgain(work, bankInstructionId);
-    if (!left) throw wasExecuted();
+    const work = await this.database.inEmployer(employerId, (tx) => requireWork(tx, attention));
+    const { ended, left, shown } = await this.readAgain(work);
+    if (!left) {
+      await this.database.inEmployer(employerId, (tx) =>
+        this.follower.recordSight(tx, work.instruction.id, shown),
+      );
+      throw wasExecuted();
+    }
     if (!ended) throw notProven('The bank does not show it as ended.');
   }
 
-  /** Makes what is left open of it VOID; the instruction is closed by whoever follows it. @throws DomainError WAS_EXECUTED */
-  async bury(tx: EmployerTransaction, work: Work, action: AttentionActionRow): Promise<void> {
+  /**
+   * Makes what is left open of it VOID; the instruction is closed by whoever follows it. What the bank has ended, or people
+   * decided, meanwhile or before, is held against it under the lock: of what was paid in part nobody says as a whole that it
+   * was not.
+   * @throws DomainError WAS_EXECUTED, NOTHING_TO_DECIDE
+   */
+  async bury(tx: EmployerTransaction, attention: Attention, action: AttentionActionRow): Promise<void> {
+    const work = await requireWork(tx, attention);
     const instruction = await lockInstruction(tx, work.instruction.id);
-    const open = await tx.query<{ bank_status: string | null }>(
-      `SELECT DISTINCT ${STATUS_AS_FOLLOWED} AS bank_status FROM payment p
+    const { firstRow, lastRow } = work.planned;
+    const held = await tx.query<{ status: string; bank_status: string | null }>(
+      `SELECT DISTINCT p.status, ${STATUS_AS_FOLLOWED} AS bank_status FROM payment p
        JOIN bank_payment b ON b.employer_id = p.employer_id AND b.payment_id = p.id AND b.instruction_id = $2
-       WHERE p.employer_id = $1 AND p.pay_run_id = $3 AND p.status = 'SUBMITTED'`,
-      [tx.employerId, instruction.id, instruction.payRunId],
+       WHERE p.employer_id = $1 AND p.pay_run_id = $3 AND p.row_no BETWEEN $4 AND $5
+         AND p.status IN ('SUBMITTED', 'SETTLED')`,
+      [tx.employerId, instruction.id, instruction.payRunId, firstRow, lastRow],
     );
+    const open = held.filter(({ status }) => status === 'SUBMITTED');
+    if (open.length < held.length) throw wasPaid();
+    if (open.length === 0) throw nothingOpen();
     const left = open.every(({ bank_status: status }) => isUntaken(status));
     if (instruction.status !== 'SUBMITTED' || !left) throw wasExecuted();
     await movePaymentSet(tx, {
@@ -59,10 +83,10 @@ export class EndedInstruction {
     wake(tx, 'FOLLOW', [instruction.id]);
   }
 
-  private async readAgain(
-    { account, instruction }: Work,
-    bankInstructionId: string,
-  ): Promise<{ ended: boolean; left: boolean }> {
+  private async readAgain({
+    account,
+    instruction,
+  }: Work): Promise<{ ended: boolean; left: boolean; shown: ShownElsewhere }> {
     // What the bank does not show contradicts nothing that it says in writing. Where it shows instructions to nobody, or
     // this one no longer, the end that was kept counts; where none was kept, it must show no payment either. Nor may it have
     // taken a payment further since that end.
@@ -71,20 +95,26 @@ export class EndedInstruction {
       await knownPayments(tx, instruction),
       await knownRanks(tx, instruction),
     ]);
+    const bankInstructionId = instruction.bankInstructionId ?? '';
+    const [begunAt, at] = [performance.now(), this.clock.now()];
     return readToDecide(async () => {
       const shown = await unless(isHiddenForGood, this.reads.instruction(account, bankInstructionId));
+      let by: ShownBy | undefined;
       const reading = this.reads.read(account, {
         bankInstructionId,
         createdAt: instruction.createdAt,
         bankIds,
         ...DECIDED,
         isNamedBy: namesOf(instruction.id),
+        onShown: (way) => (by = way),
       });
-      const payments = withoutFees((await unless(isHiddenForGood, reading))?.found ?? [], bankIds);
+      const seen = (await unless(isHiddenForGood, reading))?.found ?? [];
+      const payments = withoutFees(seen, bankIds);
       const goesOn =
         kept && payments.some((one) => isStepFurther(one.status, ranks.get(one.bankPaymentId) ?? 0));
       const left = !goesOn && payments.every(({ status }) => isBeforeTaken(status) || isEndedUnpaid(status));
-      return { ended: shown ? isEndedUnpaid(shown.status) : kept || payments.length === 0, left };
+      const ended = shown ? isEndedUnpaid(shown.status) : kept || payments.length === 0;
+      return { ended, left, shown: { instruction: shown, seen, by, begunAt, at } };
     });
   }
 }
@@ -107,5 +137,19 @@ function wasExecuted(): DomainError {
   return new DomainError(
     'WAS_EXECUTED',
     'The bank shows that payments of it went on or ended; it cannot be declared otherwise.',
+  );
+}
+
+function wasPaid(): DomainError {
+  return new DomainError(
+    'WAS_EXECUTED',
+    'Payments of it were paid, so that nobody can say of it as a whole that it was not executed. Withdraw this; what became of each of the others two people decide in the UNKNOWN_STATUS that asks two banking days after the execution date.',
+  );
+}
+
+function nothingOpen(): DomainError {
+  return new DomainError(
+    'NOTHING_TO_DECIDE',
+    'No payment of it is open any more. Withdraw this, and read what is asked then.',
   );
 }

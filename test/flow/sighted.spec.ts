@@ -1,0 +1,155 @@
+import axios from 'axios';
+import { NotFound } from '../../src/bank/errors';
+import { BankReads } from '../../src/employer/bank-reads';
+import { PaymentSource } from '../../src/settlement/payment-source';
+import { execute, select } from '../support/database';
+import { eventually } from '../support/eventually';
+import { payFile, payRows } from '../support/pay-rows';
+import { Payroll } from '../support/payroll';
+import { passThrough } from '../support/payments-shown';
+
+const DAY_MS = 86_400_000;
+const NOT_EXECUTED = {
+  action: 'NOT_EXECUTED',
+  reason: 'the bank wrote so',
+  evidence: 'letter 4711 of the bank',
+};
+
+let payroll: Payroll;
+afterEach(() => {
+  jest.restoreAllMocks();
+  return payroll.close();
+});
+
+const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
+const wakeFollowers = () =>
+  execute(payroll.database.superuserUrl, `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW'`);
+const statuses = async () =>
+  (
+    await select<{ status: string }>(
+      payroll.database.superuserUrl,
+      'SELECT status FROM payment ORDER BY row_no',
+    )
+  ).map(({ status }) => status);
+
+/** From now on the bank says of every instruction, to whoever reads it, that there is none. */
+function hidesAll(): void {
+  const { app } = payroll.services[0]!;
+  const none = () => Promise.reject(new NotFound(404, { raw: '' }));
+  jest.spyOn(app.get(BankReads), 'read').mockImplementation(none);
+  jest.spyOn(app.get(BankReads), 'instruction').mockImplementation(none);
+  jest.spyOn(app.get(PaymentSource), 'paymentsOf').mockImplementation(none);
+}
+
+it('what the desk was shown as executed is not declared NOT_EXECUTED once the bank shows it no more', async () => {
+  payroll = await Payroll.start({
+    // Long parked: it is read again each quarter of an hour.
+    settings: { FOLLOW_DELAYS_MS: '900000' },
+    sandbox: { variants: { linkReads: 'allowed', omitFromLists: [] } },
+  });
+  const rows = payRows(2);
+  const { id, path } = await payroll.parked(rows);
+  await payroll.letRest('INSTRUCTION', 'FOLLOW');
+  const [{ bankInstructionId }] = (await payroll.run(id)).instructions;
+  await payroll.submitAtBank(bankInstructionId);
+  await eventually(async () => (await payroll.timesPaid(rows)).every((times) => times === 1), 10_000);
+  const first = await payroll.decide(path, NOT_EXECUTED);
+  expect([first.status, first.data.code]).toEqual([409, 'WAS_EXECUTED']);
+  hidesAll();
+  const second = await payroll.confirm(path);
+  expect([second.status, second.data.code]).toEqual([409, 'ATTENTION_IS_RESOLVED']);
+  expect((await payroll.run(id)).instructions[0].status).toBe('SUBMITTED');
+  jest.restoreAllMocks();
+  await wakeFollowers();
+  await payroll.until(id, ['SETTLED'], 20_000);
+  expect(await kinds()).toEqual([]);
+});
+
+describe('a submitted instruction that the bank ended, and left its payments where they were', () => {
+  async function ended(count: number): Promise<{ id: string; path: string }> {
+    payroll = await Payroll.start({
+      settings: { FOLLOW_DELAYS_MS: '200,900000', FOLLOW_STEP_MS: '4000' },
+      sandbox: {
+        variants: {
+          submitWaitsFor: 'strong-authentication',
+          refusalEnds: 'itself',
+          linkReads: 'allowed',
+          omitFromLists: [],
+        },
+      },
+    });
+    const id = await payroll.paid(payFile(payRows(count)));
+    await payroll.askedAbout(id, 'BANK_ACTION_REQUIRED');
+    for (const one of (await payroll.ledger()).instructions)
+      await axios
+        .post(`${payroll.bank.url}/sandbox/instructions/${one.id}/refuse`)
+        .catch((error: unknown) => axios.isAxiosError(error) || Promise.reject(error as Error));
+    const path = await payroll.askedAbout(id, 'ENDED_BY_BANK');
+    await payroll.letRest('FOLLOW');
+    return { id, path };
+  }
+
+  /** The same, long after its date: what became of its payments is asked, too. */
+  async function overdue(count: number): Promise<{ id: string; path: string; meaning: string }> {
+    const asked = await ended(count);
+    payroll.clock.set(new Date(Date.parse(`${payroll.executionDate()}T12:00:00Z`) + 6 * DAY_MS));
+    await wakeFollowers();
+    const meaning = await payroll.askedAbout(asked.id, 'UNKNOWN_STATUS');
+    await payroll.letRest('FOLLOW');
+    return { ...asked, meaning };
+  }
+
+  /** Has the bank show its payments as settled, to whoever decides alone. */
+  const showsSettled = () =>
+    passThrough(payroll.services[0]!.app.get(BankReads), (found) =>
+      found.map((one) => ({ ...one, status: 'SETTLED' })),
+    );
+
+  it('is kept as it was shown to who declares it NOT_EXECUTED', async () => {
+    const { path } = await ended(2);
+    showsSettled();
+    const first = await payroll.decide(path, NOT_EXECUTED);
+    expect([first.status, first.data.code]).toEqual([409, 'WAS_EXECUTED']);
+    jest.restoreAllMocks();
+    hidesAll();
+    const second = await payroll.confirm(path);
+    expect([second.status, second.data.code]).toEqual([409, 'ATTENTION_IS_RESOLVED']);
+    expect(await statuses()).toEqual(['SETTLED', 'SETTLED']);
+  });
+
+  it('is kept as it was shown to who declares its payments NOT_PAID', async () => {
+    const { meaning } = await overdue(2);
+    showsSettled();
+    const first = await payroll.decide(meaning, { ...NOT_EXECUTED, action: 'NOT_PAID' });
+    expect([first.status, first.data.code]).toEqual([409, 'STATUS_IS_CLEAR']);
+    jest.restoreAllMocks();
+    hidesAll();
+    const second = await payroll.confirm(meaning);
+    expect([second.status, second.data.code]).toEqual([409, 'ATTENTION_IS_RESOLVED']);
+    expect(await statuses()).toEqual(['SETTLED', 'SETTLED']);
+  });
+
+  it('is not declared NOT_EXECUTED, but asked about anew, once two people said that some of it was PAID', async () => {
+    const { id, path, meaning } = await overdue(4);
+    const { data } = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/payments`));
+    const [first, second] = data.items.map((one: { id: string }) => one.id);
+    const proposed = await payroll.propose(path, NOT_EXECUTED);
+    expect(proposed.status).toBeLessThan(300);
+    const said = { ...NOT_EXECUTED, action: 'PAID', paymentIds: [first, second] };
+    expect((await payroll.decide(meaning, said)).status).toBe(200);
+    const confirmed = await payroll.confirm(path);
+    expect(confirmed.status).toBe(409);
+    expect((await statuses()).toSorted()).toEqual(['SETTLED', 'SETTLED', 'SUBMITTED', 'SUBMITTED']);
+    await wakeFollowers();
+    await eventually(async () => {
+      const anew = (await payroll.attention()).find(({ kind }) => kind === 'ENDED_BY_BANK');
+      return anew?.happened.endsWith(' 2 of its payments were paid.') === true;
+    }, 15_000);
+    const { data: asked } = await payroll.as('finance').get(await payroll.askedAbout(id, 'ENDED_BY_BANK'));
+    expect(asked).toMatchObject({ payments: 2, actions: ['ACKNOWLEDGE'] });
+    const left = await payroll.askedAbout(id, 'UNKNOWN_STATUS');
+    expect((await payroll.decide(left, { ...NOT_EXECUTED, action: 'NOT_PAID' })).status).toBe(200);
+    await payroll.until(id, ['PARTLY_SETTLED'], 15_000);
+    expect(await kinds()).toEqual([]);
+  });
+});
