@@ -1,6 +1,6 @@
 import { bankHours } from '../config/bank-hours';
 import { Config } from '../config/env';
-import { earliestExecutionDate, localDate, periodOf } from '../domain/business-day';
+import { earliestExecutionDate, periodOf } from '../domain/business-day';
 import { COMPANY, SeededEmployer, STAFF_ROLES, StaffKeys } from './seed';
 
 /** What there is to tell of a service with a sandbox. */
@@ -42,9 +42,8 @@ export function announceService(print: (line: string) => void, url: string, data
 }
 
 function uploadExample({ url, config, keys, employer }: Running): string {
-  const now = new Date();
-  const period = periodOf(localDate(now, config.BANK_TIME_ZONE));
-  const date = earliestExecutionDate(now, bankHours(config));
+  const date = earliestExecutionDate(new Date(), bankHours(config));
+  const period = periodOf(date);
   const address = `${url}/v1/employers/${employer.employerId}/pay-files?period=${period}&executionDate=${date}`;
   return [
     `curl -sS -H 'Authorization: Bearer ${keys.preparer}' -H 'Content-Type: text/csv' \\`,
