@@ -373,8 +373,9 @@ const HAD_SETTLED = 'of payments that had ended as SETTLED:';
 /**
  * The actions on offer. What a status means is decided while payments wait for it, and then nothing else ends them; nor
  * does anything but the bank's word let a run go on that waits for it. Of payments that ended unpaid it can only be said
- * that they stay so. What is not shown is built again before the submit only. The only payment of a run is
- * not taken out of it. That nothing was executed is not said where payments were paid. That it is known what became of the rest is said only of what came back in part.
+ * that they stay so, and nothing of an instruction is declared not executed where payments of it were paid. What is not
+ * shown is built again before the submit only. The only payment of a run is not taken out of it. That it is known what
+ * became of the rest is said only of what came back in part.
  */
 export function actionsFor(asked: Asked): readonly AttentionAction[] {
   const { kind, payments, happened } = asked;
