@@ -118,7 +118,8 @@ export class Burial {
     await this.database.inEmployer(work.instruction.employerId, async (tx) => {
       const instruction = await lockInstruction(tx, work.instruction.id);
       if (INSTRUCTION_IN_DOUBT.includes(instruction.status))
-        await recordShownExecuted(tx, work, instruction, standing.shown, this.clock.now());
+        // By no amount: people decide also while the unit of amounts is another. Who follows it checks its totals.
+        await recordShownExecuted(tx, work, instruction, undefined, this.clock.now());
     });
     throw wasExecuted();
   }
