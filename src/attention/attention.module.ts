@@ -8,6 +8,7 @@ import { AttentionController } from './attention.controller';
 import { AttentionDesk } from './attention-desk';
 import { EndedInstruction } from './ended-instruction';
 import { ExecutedWord } from './executed-word';
+import { InstructionSight } from './instruction-sight';
 import { StatusMeaning } from './status-meaning';
 import { TryAgain } from './try-again';
 import { UnseenWord } from './unseen-word';
@@ -16,6 +17,14 @@ import { UnseenWord } from './unseen-word';
 @Module({
   imports: [EmployerModule, SuccessorModule, SubmissionModule, SettlementModule, RestoreModule],
   controllers: [AttentionController],
-  providers: [AttentionDesk, EndedInstruction, ExecutedWord, StatusMeaning, TryAgain, UnseenWord],
+  providers: [
+    AttentionDesk,
+    EndedInstruction,
+    ExecutedWord,
+    InstructionSight,
+    StatusMeaning,
+    TryAgain,
+    UnseenWord,
+  ],
 })
 export class AttentionModule {}

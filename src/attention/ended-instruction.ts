@@ -1,22 +1,18 @@
 import { Injectable } from '@nestjs/common';
-import { isHiddenForGood, unless } from '../bank/errors';
-import { Clock } from '../config/clock';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { isBeforeTaken, isEndedUnpaid, isStepFurther, isUntaken } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
-import { readToDecide } from '../employer/bank-problem';
-import { BankReads } from '../employer/bank-reads';
-import { DECIDED, type ShownBy, withoutFees } from '../employer/instruction-at-bank';
+import { withoutFees } from '../employer/instruction-at-bank';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, STATUS_AS_FOLLOWED } from '../pay-run/instruction.store';
-import { namesOf } from '../pay-run/message-id';
 import { movePaymentSet } from '../pay-run/payment.store';
-import { Follower, type ShownElsewhere } from '../settlement/follower';
+import type { ShownElsewhere } from '../settlement/follower';
 import { knownPayments } from '../submission/known-payments';
 import { requireWork, type Work } from '../submission/work';
 import { isWritten } from '../submission/written-word';
+import { InstructionSight } from './instruction-sight';
 
 /**
  * A submitted instruction that the bank ended unpaid while it leaves payments of it where they were, or of which it shows
@@ -27,9 +23,7 @@ import { isWritten } from '../submission/written-word';
 export class EndedInstruction {
   constructor(
     private readonly database: Database,
-    private readonly reads: BankReads,
-    private readonly follower: Follower,
-    private readonly clock: Clock,
+    private readonly sight: InstructionSight,
   ) {}
 
   /**
@@ -42,9 +36,7 @@ export class EndedInstruction {
     const work = await this.database.inEmployer(employerId, (tx) => requireWork(tx, attention));
     const { ended, left, shown } = await this.readAgain(work);
     if (!left) {
-      await this.database.inEmployer(employerId, (tx) =>
-        this.follower.recordSight(tx, work.instruction.id, shown),
-      );
+      await this.sight.record(work, shown);
       throw wasExecuted();
     }
     if (!ended) throw notProven('The bank does not show it as ended.');
@@ -83,10 +75,8 @@ export class EndedInstruction {
     wake(tx, 'FOLLOW', [instruction.id]);
   }
 
-  private async readAgain({
-    account,
-    instruction,
-  }: Work): Promise<{ ended: boolean; left: boolean; shown: ShownElsewhere }> {
+  private async readAgain(work: Work): Promise<{ ended: boolean; left: boolean; shown: ShownElsewhere }> {
+    const { instruction } = work;
     // What the bank does not show contradicts nothing that it says in writing. Where it shows instructions to nobody, or
     // this one no longer, the end that was kept counts; where none was kept, it must show no payment either. Nor may it have
     // taken a payment further since that end.
@@ -95,27 +85,13 @@ export class EndedInstruction {
       await knownPayments(tx, instruction),
       await knownRanks(tx, instruction),
     ]);
-    const bankInstructionId = instruction.bankInstructionId ?? '';
-    const [begunAt, at] = [performance.now(), this.clock.now()];
-    return readToDecide(async () => {
-      const shown = await unless(isHiddenForGood, this.reads.instruction(account, bankInstructionId));
-      let by: ShownBy | undefined;
-      const reading = this.reads.read(account, {
-        bankInstructionId,
-        createdAt: instruction.createdAt,
-        bankIds,
-        ...DECIDED,
-        isNamedBy: namesOf(instruction.id),
-        onShown: (way) => (by = way),
-      });
-      const seen = (await unless(isHiddenForGood, reading))?.found ?? [];
-      const payments = withoutFees(seen, bankIds);
-      const goesOn =
-        kept && payments.some((one) => isStepFurther(one.status, ranks.get(one.bankPaymentId) ?? 0));
-      const left = !goesOn && payments.every(({ status }) => isBeforeTaken(status) || isEndedUnpaid(status));
-      const ended = shown ? isEndedUnpaid(shown.status) : kept || payments.length === 0;
-      return { ended, left, shown: { instruction: shown, seen, by, begunAt, at } };
-    });
+    const shown = await this.sight.read(work, bankIds);
+    const payments = withoutFees(shown.seen, bankIds);
+    const goesOn =
+      kept && payments.some((one) => isStepFurther(one.status, ranks.get(one.bankPaymentId) ?? 0));
+    const left = !goesOn && payments.every(({ status }) => isBeforeTaken(status) || isEndedUnpaid(status));
+    const ended = shown.instruction ? isEndedUnpaid(shown.instruction.status) : kept || payments.length === 0;
+    return { ended, left, shown };
   }
 }
 

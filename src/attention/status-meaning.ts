@@ -1,7 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isHiddenForGood, unless } from '../bank/errors';
 import { knownIds } from '../bank/payment-ids';
-import { Clock } from '../config/clock';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
@@ -21,18 +19,15 @@ import { DomainError } from '../domain/errors';
 import { grouped } from '../domain/grouped';
 import { subjectAfterEnd } from '../pay-run/named-subject';
 import { PAYMENT_UNPAID, PaymentStatus } from '../domain/payment';
-import { readToDecide } from '../employer/bank-problem';
-import { BankReads } from '../employer/bank-reads';
-import { DECIDED, type ShownBy } from '../employer/instruction-at-bank';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { isAfterEnd } from '../pay-run/attention-words';
 import { instructionOfRun, lockInstruction, STATUS_AS_FOLLOWED } from '../pay-run/instruction.store';
 import { contradictions } from '../pay-run/match';
-import { messageIdOf, namesOf } from '../pay-run/message-id';
+import { messageIdOf } from '../pay-run/message-id';
 import { movePayments } from '../pay-run/payment.store';
-import { Follower, type ShownElsewhere } from '../settlement/follower';
-import { expectedRows, payableRows, Work } from '../submission/work';
+import { expectedRows, payableRows } from '../submission/work';
 import { paymentsOfWord, WrittenWord } from '../submission/written-word';
+import { InstructionSight } from './instruction-sight';
 
 /** A submitted payment that waits for what a status means. */
 interface Waiting {
@@ -57,10 +52,8 @@ interface Waiting {
 export class StatusMeaning {
   constructor(
     private readonly database: Database,
-    private readonly reads: BankReads,
     private readonly personal: PersonalData,
-    private readonly follower: Follower,
-    private readonly clock: Clock,
+    private readonly sight: InstructionSight,
   ) {}
 
   /**
@@ -100,7 +93,10 @@ export class StatusMeaning {
       };
     });
     if (!work || !rows || waiting.length === 0) throw nothingToDecide();
-    const shown = await this.shownOf(work, waiting);
+    const shown = await this.sight.read(
+      work,
+      waiting.map(({ bankPaymentId, bankTransactionId }) => knownIds(bankPaymentId, bankTransactionId)),
+    );
     const [ofInstruction, payments] = [shown.instruction?.status ?? work.instruction.bankStatus, shown.seen];
     const [byId, byMessage] = [
       grouped(payments, ({ bankPaymentId }) => bankPaymentId),
@@ -122,7 +118,7 @@ export class StatusMeaning {
     const seen = all.filter(({ differs }) => !differs);
     const opposite = all.filter(({ differs, status }) => differs && isOpposite(action, status));
     if (opposite.length > 0) {
-      await this.record(work, shown);
+      await this.sight.record(work, shown);
       throw shownOtherwise(opposite.length);
     }
     const isUnderWay = ({ asked, status }: (typeof seen)[number]) =>
@@ -143,7 +139,7 @@ export class StatusMeaning {
     };
     const ahead = action.action === 'NOT_PAID' ? seen.filter(isAhead) : [];
     if (clear.length === 0 && ahead.length === 0) return;
-    await this.record(work, shown);
+    await this.sight.record(work, shown);
     throw clear.length > 0 ? statusIsClear(clear.length) : wasExecuted(ahead.length);
   }
 
@@ -180,35 +176,6 @@ export class StatusMeaning {
     );
     await movePayments(tx, instruction.payRunId, 'SUBMITTED', moves, `person:${action.proposedBy}`);
     wake(tx, 'FOLLOW', [instruction.id]);
-  }
-
-  private record({ instruction: { id, employerId } }: Work, shown: ShownElsewhere): Promise<void> {
-    return this.database.inEmployer(employerId, (tx) => this.follower.recordSight(tx, id, shown));
-  }
-
-  /** What the bank shows now of an instruction and its payments; what is not shown says nothing. */
-  private async shownOf(
-    { account, instruction }: Work,
-    waiting: readonly Waiting[],
-  ): Promise<ShownElsewhere> {
-    const bankInstructionId = instruction.bankInstructionId ?? '';
-    const [begunAt, at] = [performance.now(), this.clock.now()];
-    return readToDecide(async () => {
-      const shown = await unless(isHiddenForGood, this.reads.instruction(account, bankInstructionId));
-      let by: ShownBy | undefined;
-      const reading = this.reads.read(account, {
-        bankInstructionId,
-        createdAt: instruction.createdAt,
-        bankIds: waiting.map(({ bankPaymentId, bankTransactionId }) =>
-          knownIds(bankPaymentId, bankTransactionId),
-        ),
-        ...DECIDED,
-        isNamedBy: namesOf(instruction.id),
-        onShown: (way) => (by = way),
-      });
-      const seen = (await unless(isHiddenForGood, reading))?.found ?? [];
-      return { instruction: shown, seen, by, begunAt, at };
-    });
   }
 }
 

@@ -271,32 +271,35 @@ export async function recordWhole(
 }
 
 /** Remembers of rows of an instruction which fields are shown otherwise than they were sent; null for none any more. */
-export async function recordOtherwise(
+export function recordOtherwise(
   tx: EmployerTransaction,
-  { id }: Pick<Instruction, 'id'>,
+  instruction: Pick<Instruction, 'id'>,
   byRow: ReadonlyMap<number, string | null>,
 ): Promise<void> {
-  if (byRow.size === 0) return;
-  await queryByHash(
-    tx,
-    `UPDATE bank_payment b SET shown_otherwise = s.fields
-     FROM unnest($3::int[], $4::text[]) AS s(row_no, fields)
-     WHERE b.employer_id = $1 AND b.instruction_id = $2 AND b.row_no = s.row_no`,
-    [tx.employerId, id, [...byRow.keys()], [...byRow.values()]],
-  );
+  return recordByRow(tx, instruction, 'shown_otherwise', 'text', byRow);
 }
 
 /** Remembers of rows of an instruction whether their charges cannot be read. */
-export async function recordUnreadCharges(
+export function recordUnreadCharges(
+  tx: EmployerTransaction,
+  instruction: Pick<Instruction, 'id'>,
+  byRow: ReadonlyMap<number, boolean>,
+): Promise<void> {
+  return recordByRow(tx, instruction, 'charges_unread', 'boolean', byRow);
+}
+
+async function recordByRow(
   tx: EmployerTransaction,
   { id }: Pick<Instruction, 'id'>,
-  byRow: ReadonlyMap<number, boolean>,
+  column: string,
+  type: string,
+  byRow: ReadonlyMap<number, unknown>,
 ): Promise<void> {
   if (byRow.size === 0) return;
   await queryByHash(
     tx,
-    `UPDATE bank_payment b SET charges_unread = s.unread
-     FROM unnest($3::int[], $4::boolean[]) AS s(row_no, unread)
+    `UPDATE bank_payment b SET ${column} = s.value
+     FROM unnest($3::int[], $4::${type}[]) AS s(row_no, value)
      WHERE b.employer_id = $1 AND b.instruction_id = $2 AND b.row_no = s.row_no`,
     [tx.employerId, id, [...byRow.keys()], [...byRow.values()]],
   );

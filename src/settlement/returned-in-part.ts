@@ -46,13 +46,11 @@ export async function backInPart(
 /** The record with the least amount; undefined where the read shows no such return, or also something else. */
 function leastOf(payment: FollowedPayment, records: readonly BankPayment[]): BackInPart | undefined {
   if (!mayComeBack(payment)) return undefined;
+  const parts = records.flatMap((shown) => (isPartOf(payment, shown) ? [{ payment, shown }] : []));
+  if (parts.length === 0) return undefined;
   const other = records.filter((one) => contradictions(payment, one).length > 0);
-  const parts = other.flatMap((shown) => (isPartOf(payment, shown) ? [{ payment, shown }] : []));
   if (parts.length < other.length) return undefined;
-  return parts.reduce<BackInPart | undefined>(
-    (least, one) => (least && least.shown.amountMinor <= one.shown.amountMinor ? least : one),
-    undefined,
-  );
+  return parts.reduce((least, one) => (least.shown.amountMinor <= one.shown.amountMinor ? least : one));
 }
 
 /** What was never shown to be paid as it was sent, and is shown with another amount, was not paid as it was sent. */

@@ -1,4 +1,5 @@
 import { EndedInstruction } from '../../src/attention/ended-instruction';
+import { InstructionSight } from '../../src/attention/instruction-sight';
 import { NotFound } from '../../src/bank/errors';
 import { BANK_LADDER } from '../../src/domain/bank-status';
 import type { BankReads } from '../../src/employer/bank-reads';
@@ -48,7 +49,10 @@ describe('that a submitted instruction was not executed', () => {
     const follower = { recordSight } as unknown as Follower;
     const attention = { instructionId: id } as Attention;
     return {
-      ended: new EndedInstruction(office.database, reads, follower, office.clock),
+      ended: new EndedInstruction(
+        office.database,
+        new InstructionSight(office.database, reads, follower, office.clock),
+      ),
       attention,
       recordSight,
     };

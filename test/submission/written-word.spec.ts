@@ -3,6 +3,7 @@ import type { Database } from '../../src/database/database';
 import type { PersonalData } from '../../src/database/personal-data';
 import type { Attention, AttentionActionRow } from '../../src/pay-run/attention.entity';
 import { EndedInstruction } from '../../src/attention/ended-instruction';
+import { InstructionSight } from '../../src/attention/instruction-sight';
 import { StatusMeaning } from '../../src/attention/status-meaning';
 import { Clock } from '../../src/config/clock';
 import type { Follower } from '../../src/settlement/follower';
@@ -27,27 +28,21 @@ const WORDS = {
     const known = [[['901']], new Map()];
     let reads = 0;
     const database = { inEmployer: () => Promise.resolve(++reads % 2 ? work : known) };
-    const ended = new EndedInstruction(
-      database as unknown as Database,
-      readsThat(answer),
-      {} as Follower,
-      new Clock(),
-    );
+    const ended = new EndedInstruction(database as unknown as Database, sightOf(answer));
     return () => ended.prove('employer', {} as Attention, 'letter of today, reference B-9');
   },
   'not paid': (answer: Error) => {
     const waiting = [{ rowNo: 1, bankPaymentId: '901', bankTransactionId: null, status: 'EXCHANGE_ERROR' }];
     const database = { inEmployer: () => Promise.resolve({ work, open: waiting, waiting, rows: [] }) };
-    const meaning = new StatusMeaning(
-      database as unknown as Database,
-      readsThat(answer),
-      {} as PersonalData,
-      {} as Follower,
-      new Clock(),
-    );
+    const meaning = new StatusMeaning(database as unknown as Database, {} as PersonalData, sightOf(answer));
     return () => meaning.prove('employer', {} as Attention, { action: 'NOT_PAID' } as AttentionActionRow);
   },
 };
+
+/** Nothing that it shows is recorded. */
+function sightOf(answer: Error): InstructionSight {
+  return new InstructionSight({} as Database, readsThat(answer), {} as Follower, new Clock());
+}
 
 function readsThat(answer: Error) {
   async function* listed() {
