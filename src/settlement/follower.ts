@@ -404,7 +404,7 @@ export class Follower {
     const charges = new Map<number, boolean>();
     const shownById = grouped(seen, ({ bankPaymentId }) => bankPaymentId);
     const foreign = seen.filter(({ bankPaymentId }) => !byId.has(bankPaymentId));
-    const inPart = await backInPart(tx, this.personal, byId, shownById);
+    const inPart = await backInPart(tx, this.personal, byId, shownById, { isDone, maxAgeMs });
     for (const [id, payment] of byId) {
       const records = (shownById.get(id) ?? []).map((one) => ({
         one,
