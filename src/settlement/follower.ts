@@ -7,7 +7,7 @@ import {
   isPerhapsEmpty,
   NotFound,
 } from '../bank/errors';
-import { type BankInstruction, type BankPayment, isOwnEntry } from '../bank/records';
+import { type BankInstruction, type BankPayment } from '../bank/records';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
@@ -16,7 +16,6 @@ import type { EmployerTransaction } from '../database/database';
 import { Claim, fence, Leases, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
 import { isEnd } from '../domain/bank-status';
-import { grouped } from '../domain/grouped';
 import { endOf } from '../domain/pay-run';
 import { INSTRUCTION_FOLLOWED } from '../domain/instruction';
 import { isPaymentFinal } from '../domain/payment';
@@ -26,48 +25,25 @@ import { ALL_ENDED, clear } from '../pay-run/attention.store';
 import { ENDED } from '../pay-run/ended-reads';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
-import { tellOfBearers } from '../pay-run/charge-bearer';
-import { contradictions, rowsById, shownFields } from '../pay-run/match';
 import { tellOfReturned } from '../pay-run/made-again';
 import { namesOf } from '../pay-run/message-id';
 import { instructionsReplacedIn } from '../pay-run/replaced.store';
-import { tellOfDifference, tellOfEntries, tellOfForeign, tellOfUnseenTotals } from './follow-alarms';
+import { tellOfForeign, tellOfUnseenTotals } from './follow-alarms';
 import { tellOfEnded, tellOfGone } from './ended-by-bank';
-import {
-  advanced,
-  FollowedPayment,
-  isBehindEnd,
-  isDoneButLeft,
-  isPaidByWord,
-  newCharges,
-  newSettledOn,
-  Progress,
-  progressOf,
-  progressOfAll,
-  SeenStatus,
-  shownOf,
-} from './follow-plan';
-import {
-  AddedAfterEnd,
-  followedPayments,
-  recordAfterEnd,
-  recordBehind,
-  recordOtherwise,
-  recordProgress,
-  recordUnreadCharges,
-  recordWhole,
-} from './follow.store';
+import { advanced, FollowedPayment, isDoneButLeft, isPaidByWord } from './follow-plan';
+import { followedPayments, recordAfterEnd, recordBehind, recordProgress, recordWhole } from './follow.store';
 import { type Followed, loadFollowed } from './followed';
+import { holdPayments } from './held-payments';
 import { type Glance, InstructionGlance } from './instruction-glance';
 import { Lateness } from './lateness';
 import { PaymentSource } from './payment-source';
 import { CameBack, tellOfPossibleReturns } from './possible-returns';
 import { goesOn, isWhole, type Pass, passOf } from './reading-pass';
-import { type BackInPart, backInPart, recordBackInPart, withParts } from './returned-in-part';
+import { recordBackInPart, withParts } from './returned-in-part';
 import { tellOfDates } from './shown-dates';
 import { tellOfShownAfterEnd, tellOfStatuses } from './status-alarms';
 import { isAsPlanned, isUnseen, type Sight, TotalsCheck } from './totals-check';
-import { isChargeUnread, tellOfCharges } from './unread-charges';
+import { tellOfCharges } from './unread-charges';
 
 /** What was read of an instruction and its payments, and when. */
 interface Seen extends Sight {
@@ -116,22 +92,6 @@ export interface Step {
 
 /** What is asked about an instruction while payments of it are open. */
 const ENDED_WITH_ALL = ['ROW_UNSEEN', 'ENDED_BY_BANK', 'BANK_ACTION_REQUIRED'] as const;
-
-/** What a read means for the payments of an instruction. */
-interface Held {
-  progress: Progress[];
-  added: AddedAfterEnd[];
-  /** Those of which less came back than was paid, by row. */
-  inPart: ReadonlyMap<number, BackInPart>;
-  /** Row numbers of those that are shown as before their end, for the first time. */
-  behind: number[];
-  /** Those whose charges cannot be read. */
-  unread: FollowedPayment[];
-  /** What the bank shows in it and was never sent. */
-  strangers: BankPayment[];
-  /** Those that the bank knows and did not show, by its ids. */
-  unshown: string[];
-}
 
 /** Reads a submitted instruction and takes its payments as far as the bank has got with them. */
 @Injectable()
@@ -347,7 +307,7 @@ export class Follower {
     const isDone = isDayOver || this.hasEndedBut(instruction, before, seen);
     // After what is stored was read: how long ago that was is then not taken for more than it is.
     const maxAgeMs = this.config.BANK_LAG_BOUND_MS + (performance.now() - begunAt);
-    const held = await this.hold(tx, instruction, before, seen, { isDone, maxAgeMs });
+    const held = await holdPayments(tx, this.personal, instruction, before, seen, { isDone, maxAgeMs });
     const { progress, unshown } = held;
     await recordProgress(tx, instruction, progress);
     await recordAfterEnd(tx, held.added);
@@ -388,71 +348,6 @@ export class Follower {
     return isOpen && this.lateness.isOld(instruction) && isDoneButLeft(payments, seen);
   }
 
-  /** Holds what was read against our payments: a field that contradicts, or a stranger, moves nothing. */
-  private async hold(
-    tx: EmployerTransaction,
-    instruction: Instruction,
-    payments: readonly FollowedPayment[],
-    seen: readonly BankPayment[],
-    { isDone, maxAgeMs }: { isDone: boolean; maxAgeMs: number },
-  ): Promise<Held> {
-    const byId = rowsById(payments);
-    const progress = new Map<number, Progress>();
-    const added = new Map<number, AddedAfterEnd>();
-    const behind = new Set<number>();
-    const otherwise = new Map<number, string | null>();
-    const charges = new Map<number, boolean>();
-    const shownById = grouped(seen, ({ bankPaymentId }) => bankPaymentId);
-    const foreign = seen.filter(({ bankPaymentId }) => !byId.has(bankPaymentId));
-    const inPart = await backInPart(tx, this.personal, byId, shownById);
-    for (const [id, payment] of byId) {
-      const records = (shownById.get(id) ?? []).map((one) => ({
-        one,
-        fields: inPart.has(payment.rowNo) ? [] : contradictions(payment, one),
-        shown: { maxAgeMs, ...one, status: shownOf(payment, one, isDone) },
-      }));
-      if (records.length === 0) continue;
-      const now = nowOtherwise(payment, records);
-      if (now !== payment.shownOtherwise) otherwise.set(payment.rowNo, now);
-      const isUnread = isChargeUnread(payment, shownById.get(id) ?? []);
-      if (isUnread !== payment.chargesUnread) charges.set(payment.rowNo, isUnread);
-      const asSent = records.flatMap(({ fields, shown }) => (fields.length > 0 ? [] : shown));
-      const step = progressOfAll(payment, asSent);
-      if (step) progress.set(payment.rowNo, step);
-      for (const { one, fields, shown } of records) {
-        if (fields.length === 0) continue;
-        await tellOfDifference(tx, this.personal, instruction, payment, { shown: one, fields });
-        const other = progressOf(payment, shown);
-        if (other && contradictsEnd(other, shown)) progress.set(payment.rowNo, other);
-      }
-      const isBehind = asSent.length > 0 && asSent.every(({ status }) => isBehindEnd(payment, status));
-      if (payment.behindForMs === null && isBehind) behind.add(payment.rowNo);
-      for (const shown of asSent) {
-        const [chargesMinor, settledOn] = [newCharges(payment, shown), newSettledOn(payment, shown)];
-        if (chargesMinor !== undefined || settledOn !== undefined)
-          added.set(payment.rowNo, { paymentId: payment.paymentId, chargesMinor, settledOn });
-      }
-    }
-    const entries = foreign.filter(isOwnEntry);
-    if (entries.length > 0) await tellOfEntries(tx, instruction, entries);
-    await recordOtherwise(tx, instruction, otherwise);
-    await recordUnreadCharges(tx, instruction, charges);
-    const ours = seen.flatMap(({ bankPaymentId, chargeBearer }) => {
-      const row = byId.get(bankPaymentId);
-      return row ? [{ rowNo: row.rowNo, chargeBearer }] : [];
-    });
-    await tellOfBearers(tx, instruction, ours);
-    return {
-      progress: [...progress.values()],
-      added: [...added.values()],
-      inPart,
-      behind: [...behind],
-      unread: payments.filter(({ rowNo, chargesUnread }) => charges.get(rowNo) ?? chargesUnread),
-      strangers: foreign.filter((one) => !isOwnEntry(one)),
-      unshown: [...byId.keys()].filter((id) => !shownById.has(id)),
-    };
-  }
-
   private async close(
     tx: EmployerTransaction,
     followed: Followed,
@@ -484,36 +379,9 @@ export class Follower {
   }
 }
 
-/**
- * Whether what is shown otherwise than it was sent contradicts an end: it may be the very payment, whatever else differs.
- * A step on the way to its end does not, since none of its steps was recorded.
- */
-function contradictsEnd({ payment, alarm }: Progress, { status, wasSettled }: SeenStatus): boolean {
-  return (
-    alarm === 'CONTRADICTION' && isPaymentFinal(payment.status) && (wasSettled === true || isEnd(status))
-  );
-}
-
 /** Of a payment whether no read has shown its end, whatever its add was answered with, or its instruction ended. */
 function stillReadOf({ instruction, known }: Followed): (bankPaymentId: string) => boolean {
   if (instruction.status !== 'SUBMITTED') return () => true;
   const open = known.filter(({ bankStatus }) => bankStatus === null || !isEnd(bankStatus));
   return knownTo(open.map(({ bankIds }) => bankIds));
-}
-
-/** Which fields stay shown otherwise: what a read leaves out it does not show as it was sent. */
-function nowOtherwise(
-  { shownOtherwise }: FollowedPayment,
-  records: readonly { one: BankPayment; fields: readonly string[] }[],
-): string | null {
-  const fields = records.flatMap((record) => record.fields);
-  if (shownOtherwise === null && fields.length === 0) return null;
-  const shown = new Set(
-    records.flatMap(({ one }) =>
-      Object.entries(shownFields(one)).flatMap(([field, value]) => (value === undefined ? [] : field)),
-    ),
-  );
-  const before = shownOtherwise?.split(',') ?? [];
-  const still = [...before.filter((field) => !shown.has(field)), ...fields];
-  return still.length === 0 ? null : [...new Set(still)].sort().join(',');
 }
