@@ -34,6 +34,7 @@ import { contradictedForMs } from './contradiction';
 import { nowRead, tellOfHidden, tellOfRefused, tellOfUnread } from './ended-unread';
 import { wordsOfMissing } from './follow-alarms';
 import { mayMoveOnItsDate } from './follow.store';
+import { FollowRecord } from './follow-record';
 import { Followed, loadFollowed } from './followed';
 import { Follower, type Step } from './follower';
 import { nextLookMs, watchOf } from './looks';
@@ -78,6 +79,7 @@ export class FollowService {
     private readonly database: BackgroundDatabase,
     leases: Leases,
     private readonly follower: Follower,
+    private readonly records: FollowRecord,
     private readonly tombstones: TombstoneWatch,
     private readonly balances: BalanceLook,
     private readonly clock: Clock,
@@ -194,7 +196,7 @@ export class FollowService {
     await this.database.inEmployer(claim.employerId, async (tx) => {
       await fence(tx, claim);
       await this.tellOfUnit(tx, claim, followed);
-      await this.follower.judgeUnread(tx, claim, followed, IN_ANOTHER_UNIT);
+      await this.records.judgeUnread(tx, claim, followed, IN_ANOTHER_UNIT);
     });
     return DRIFT_PAUSE_MS;
   }
@@ -278,7 +280,7 @@ export class FollowService {
     error: BankClientError,
   ): Promise<void> {
     await this.tellOf(tx, claim, followed, error);
-    await this.follower.judgeUnread(tx, claim, followed, UNREADABLE);
+    await this.records.judgeUnread(tx, claim, followed, UNREADABLE);
   }
 
   /** As `tellOfFailure`, but of what time alone says: other payments of the instruction were seen. */
@@ -330,7 +332,7 @@ export class FollowService {
       .inEmployer(claim.employerId, async (tx) => {
         await this.inItsUnit(tx, claim, followed);
         if (hasEnded(followed.instruction)) await this.tellOfMissing(tx, claim, followed);
-        await this.follower.judgeUnread(tx, claim, followed, UNRECORDABLE);
+        await this.records.judgeUnread(tx, claim, followed, UNRECORDABLE);
       })
       .catch(() => undefined);
   }
