@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { isFaultOfOneRead, isHidden, isNotShown, isRequestRefused, isTooLong, unless } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
-import type { ListSize } from '../bank/pager';
+import type { ListSize } from '../bank/paging';
 import type { PaymentMarks } from '../bank/payment-marks';
 import type { BankInstruction } from '../bank/records';
 import { CONFIG, Config } from '../config/env';
