@@ -16,7 +16,7 @@ import { readContradicted } from '../pay-run/paid-already';
 import { resumeAfter } from '../pay-run/stop';
 import { Burial } from '../submission/burial';
 import { lapseHidden } from '../restore/restored-approvals';
-import { assertReconciled } from '../restore/restores';
+import { assertReconciled } from '../restore/pending-restores';
 import { recordExecuted } from '../submission/submit-record';
 import { Unrecorded, UnrecordedSubmits } from '../restore/unrecorded-submits';
 import { requireWork } from '../submission/work';
