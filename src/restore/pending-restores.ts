@@ -6,7 +6,7 @@ import { isWritten } from '../submission/written-word';
 import type { Restore } from './restore-check';
 
 /** A restore that somebody is still stopped for. */
-export interface Pending extends Restore {
+interface Pending extends Restore {
   dataUntil: Date | null;
   noticedAt: Date;
   /** Whether the list is known to show what is not submitted: the check itself deletes what showed it. */

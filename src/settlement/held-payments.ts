@@ -24,7 +24,7 @@ import { type BackInPart, backInPart } from './returned-in-part';
 import { isChargeUnread } from './unread-charges';
 
 /** What a read means for the payments of an instruction. */
-export interface HeldPayments {
+interface HeldPayments {
   progress: Progress[];
   added: AddedAfterEnd[];
   /** Those of which less came back than was paid, by row. */
