@@ -3,7 +3,8 @@ import { isEndedUnpaid, isStepFurther, isUntaken } from '../domain/bank-status';
 import { sumMinor } from '../domain/money';
 import { isPaymentFinal } from '../domain/payment';
 import { aboutInstruction, ALL_ENDED, clear, raiseNaming } from '../pay-run/attention.store';
-import { IF_EXECUTED, WERE_PAID } from '../pay-run/attention-words';
+import { WERE_PAID } from '../pay-run/attention-actions';
+import { IF_EXECUTED } from '../pay-run/attention-words';
 import { Instruction } from '../pay-run/instruction.entity';
 import { FollowedPayment, Progress } from './follow-plan';
 

@@ -9,7 +9,7 @@ import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { sameName } from '../domain/party';
 import { showId } from '../http/prefixed-id';
 import { aboutInstruction, type Alarm, clear, openAbout, raiseNaming } from '../pay-run/attention.store';
-import { BACK_IN_PART } from '../pay-run/attention-words';
+import { BACK_IN_PART } from '../pay-run/attention-actions';
 import type { Instruction } from '../pay-run/instruction.entity';
 import { contradictions, readingsOf } from '../pay-run/match';
 import { paidAgain } from '../pay-run/stop-successors';
