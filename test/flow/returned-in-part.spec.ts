@@ -245,7 +245,7 @@ describe('a payment that the bank shows as returned with less than was paid', ()
     jest.spyOn(source, 'paymentsOf').mockImplementation(async (...read) => {
       const shown = await paymentsOf.apply(source, read);
       return shown.flatMap((one) =>
-        one.iban === RETURNS && one.status === 'SETTLED'
+        one.iban?.replaceAll(' ', '') === RETURNS && one.status === 'SETTLED'
           ? [
               { ...one, status: 'FAILED', wasSettled: false },
               { ...one, status: 'RETURNED', wasSettled: false, amountMinor: (one.amountMinor ?? 0n) - 500n },
