@@ -87,7 +87,7 @@ async function tellOfPaid(tx: EmployerTransaction, paid: readonly MovedPayment[]
       ...it,
       kind: 'CONTRADICTION',
       subjectId: it.paymentId,
-      happened: `Before it was paid again, a payment that had ended unpaid was shown as paid: ${shown}.`,
+      happened: `A payment that had ended unpaid was shown as paid, by itself or with its instruction: ${shown}.`,
       certain: `Its end is kept, and not both are right about whether it was paid. ${NEVER_REPLACED}`,
       payments: 1,
       amountMinor: BigInt(amountMinor),

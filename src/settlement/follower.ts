@@ -66,6 +66,7 @@ import { goesOn, isWhole, type Pass, passOf } from './reading-pass';
 import { type BackInPart, backInPart, recordBackInPart, withParts } from './returned-in-part';
 import { tellOfDates } from './shown-dates';
 import { tellOfShownAfterEnd, tellOfStatuses } from './status-alarms';
+import { keepThatItWasTaken } from './taken-up';
 import { isAsPlanned, isUnseen, type Sight, TotalsCheck } from './totals-check';
 import { isChargeUnread, tellOfCharges } from './unread-charges';
 
@@ -323,8 +324,10 @@ export class Follower {
     if (claim) await fence(tx, claim);
     if (shown === undefined) return instruction;
     const { employerId } = tx;
+    const { bankStatus: before } = instruction;
     await tx.manager.update(Instruction, { employerId, id: instruction.id }, { bankStatus: shown.status });
     instruction.bankStatus = shown.status;
+    await keepThatItWasTaken(tx, instruction, before);
     return instruction;
   }
 
