@@ -6,38 +6,33 @@ import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
-import { DomainError } from '../domain/errors';
-import { Problem } from '../http/problem';
 import { showId } from '../http/prefixed-id';
 import { amend } from '../pay-run/amendment';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
-import { actionsFor, AttentionAction, MEANINGS, needsWord } from '../pay-run/attention-words';
+import { MEANINGS } from '../pay-run/attention-actions';
 import { lockInstruction } from '../pay-run/instruction.store';
 import { lockRun, raiseRevision } from '../pay-run/pay-run.store';
 import { readContradicted } from '../pay-run/paid-already';
 import { resumeAfter } from '../pay-run/stop';
 import { Burial } from '../submission/burial';
 import { lapseHidden } from '../restore/restored-approvals';
-import { assertReconciled } from '../restore/restores';
+import { assertReconciled } from '../restore/pending-restores';
 import { recordExecuted } from '../submission/submit-record';
 import { Unrecorded, UnrecordedSubmits } from '../restore/unrecorded-submits';
 import { requireWork } from '../submission/work';
 import { EndedInstruction } from './ended-instruction';
 import { ExecutedWord } from './executed-word';
-import { lockOpen, openAction, requireAction } from './open-attention';
+import { lockOpen, requireAction, resolve } from './open-attention';
+import {
+  assertMayPropose,
+  assertProposerMay,
+  markConfirmed,
+  type ProposedAction,
+  readProposed,
+} from './proposed-action';
 import { StatusMeaning } from './status-meaning';
 import { TryAgain } from './try-again';
 import { UnseenWord } from './unseen-word';
-
-/** What a person proposes to do about an attention. */
-export interface ProposedAction {
-  action: AttentionAction;
-  reason: string;
-  /** The bank's written reference, where the action rests on one. */
-  evidence?: string;
-  /** Of which payments a meaning is proposed; of all that wait for it where none is named. */
-  paymentIds?: readonly string[];
-}
 
 /** What the bank showed before an action is carried out, where it rests on that. */
 interface Proven {
@@ -270,140 +265,6 @@ export class AttentionDesk {
       },
     });
   }
-}
-
-/** @throws DomainError ACTION_NOT_OFFERED, EVIDENCE_REQUIRED, ACTION_IS_PROPOSED; Problem 403 PREPARER_REQUIRED */
-async function assertMayPropose(
-  tx: EmployerTransaction,
-  attention: Attention,
-  personId: string,
-  proposed: ProposedAction,
-): Promise<void> {
-  const actions = actionsFor(attention);
-  if (!actions.includes(proposed.action)) {
-    const offered = actions.join(', ');
-    throw new DomainError(
-      'ACTION_NOT_OFFERED',
-      `For ${attention.kind} these actions are offered: ${offered}.`,
-    );
-  }
-  if (needsWord(attention, proposed.action) && proposed.evidence === undefined) {
-    throw new DomainError(
-      'EVIDENCE_REQUIRED',
-      'Have the bank say in writing that nobody submitted it, and give the reference of that as evidence.',
-    );
-  }
-  if (isAmendment(proposed) && !(await mayPropose(tx, personId, proposed))) {
-    throw new Problem(
-      403,
-      'PREPARER_REQUIRED',
-      'Taking a payment out is an amendment, which only a preparer proposes: whoever does may not approve the run.',
-    );
-  }
-  if (await openAction(tx, attention.id)) {
-    throw new DomainError(
-      'ACTION_IS_PROPOSED',
-      'Another action is proposed already: confirm or withdraw it.',
-    );
-  }
-}
-
-/**
- * What is proposed, where this person may confirm it.
- * @throws DomainError ATTENTION_NOT_FOUND, ATTENTION_IS_RESOLVED, ACTION_NOT_FOUND, ACTION_CHANGED,
- * SECOND_PERSON_REQUIRED, PROPOSER_NOT_ENTITLED
- */
-async function readProposed(
-  tx: EmployerTransaction,
-  attentionId: string,
-  personId: string,
-  actionId: string,
-): Promise<{ attention: Attention; action: AttentionActionRow }> {
-  const attention = await lockOpen(tx, attentionId);
-  const action = await requireAction(tx, attentionId);
-  if (action.id !== actionId) {
-    throw new DomainError(
-      'ACTION_CHANGED',
-      'Another action is proposed by now: read it, and confirm that one by its id.',
-    );
-  }
-  if (action.proposedBy === personId) {
-    throw new DomainError(
-      'SECOND_PERSON_REQUIRED',
-      'An action is confirmed by another person than the one who proposed it.',
-    );
-  }
-  await assertProposerMay(tx, action);
-  return { attention, action };
-}
-
-/** @throws DomainError ACTION_NOT_FOUND where it is confirmed or withdrawn by now */
-async function markConfirmed(
-  tx: EmployerTransaction,
-  { id }: AttentionActionRow,
-  personId: string,
-): Promise<void> {
-  const confirmed = await tx.query(
-    `UPDATE attention_action SET confirmed_by = $3, confirmed_at = clock_timestamp()
-     WHERE employer_id = $1 AND id = $2 AND confirmed_at IS NULL AND withdrawn_at IS NULL RETURNING id`,
-    [tx.employerId, id, personId],
-  );
-  if (confirmed.length === 0) {
-    throw new DomainError(
-      'ACTION_NOT_FOUND',
-      'The action was confirmed or withdrawn by somebody else meanwhile.',
-    );
-  }
-}
-
-/**
- * By its id: what was asked anew about the same meanwhile, nobody has read yet.
- * @throws DomainError ATTENTION_IS_RESOLVED
- */
-async function resolve(
-  tx: EmployerTransaction,
-  { id }: Attention,
-  { action, reason }: AttentionActionRow,
-): Promise<void> {
-  const closed = await tx.query(
-    `UPDATE attention SET resolved_at = clock_timestamp(), resolution = $3
-     WHERE employer_id = $1 AND id = $2 AND resolved_at IS NULL RETURNING id`,
-    [tx.employerId, id, `${action}: ${reason}`],
-  );
-  // An amendment closes what is asked about building the run, so also what it was proposed on.
-  if (closed.length === 0 && action !== 'EXCLUDE_PAYMENT') {
-    throw new DomainError(
-      'ATTENTION_IS_RESOLVED',
-      'It was resolved meanwhile, or told anew: read what is asked now.',
-    );
-  }
-}
-
-/** @throws DomainError PROPOSER_NOT_ENTITLED where who proposed it could not do so any more */
-async function assertProposerMay(tx: EmployerTransaction, action: AttentionActionRow): Promise<void> {
-  if (await mayPropose(tx, action.proposedBy, action)) return;
-  throw new DomainError(
-    'PROPOSER_NOT_ENTITLED',
-    'Who proposed the action holds no role here any more that may: withdraw it, and have it proposed anew.',
-  );
-}
-
-async function mayPropose(
-  tx: EmployerTransaction,
-  personId: string,
-  action: Pick<AttentionActionRow, 'action'>,
-): Promise<boolean> {
-  const entitled = await tx.query(
-    `SELECT FROM person p JOIN person_role r ON r.person_id = p.id AND r.employer_id = $1
-     WHERE p.id = $2 AND p.disabled_at IS NULL AND (r.role = 'preparer' OR NOT $3) LIMIT 1`,
-    [tx.employerId, personId, isAmendment(action)],
-  );
-  return entitled.length > 0;
-}
-
-/** Whether it amends the run, whose proposer is then one of its preparers. */
-function isAmendment({ action }: Pick<AttentionActionRow, 'action'>): boolean {
-  return action === 'EXCLUDE_PAYMENT';
 }
 
 /** Whether it is about payments that are paid again and that the bank does not show. */

@@ -13,7 +13,7 @@ import { Me, type SignedIn } from '../http/signed-in';
 import { seesPayments } from '../http/withheld-sums';
 import { CarriedOutOnce } from '../identity/idempotency.interceptor';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
-import { actionsFor, MEANINGS } from '../pay-run/attention-words';
+import { actionsFor, MEANINGS } from '../pay-run/attention-actions';
 import { AttentionDesk } from './attention-desk';
 import {
   ActionBody,

@@ -8,7 +8,7 @@ import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, STATUS_AS_FOLLOWED } from '../pay-run/instruction.store';
 import { movePaymentSet } from '../pay-run/payment.store';
-import type { ShownElsewhere } from '../settlement/follower';
+import type { ShownElsewhere } from '../settlement/follow-record';
 import { knownPayments } from '../submission/known-payments';
 import { requireWork, type Work } from '../submission/work';
 import { isWritten } from '../submission/written-word';

@@ -7,7 +7,7 @@ import { readToDecide } from '../employer/bank-problem';
 import { BankReads } from '../employer/bank-reads';
 import { DECIDED, type ShownBy } from '../employer/instruction-at-bank';
 import { namesOf } from '../pay-run/message-id';
-import { Follower, type ShownElsewhere } from '../settlement/follower';
+import { FollowRecord, type ShownElsewhere } from '../settlement/follow-record';
 import type { Work } from '../submission/work';
 
 /** What the bank shows of a submitted instruction and its payments while people decide about it. */
@@ -16,7 +16,7 @@ export class InstructionSight {
   constructor(
     private readonly database: Database,
     private readonly reads: BankReads,
-    private readonly follower: Follower,
+    private readonly records: FollowRecord,
     private readonly clock: Clock,
   ) {}
 
@@ -46,6 +46,6 @@ export class InstructionSight {
 
   /** Records what speaks against a decision, so that it holds should the bank not show it again. */
   record({ instruction: { id, employerId } }: Work, shown: ShownElsewhere): Promise<void> {
-    return this.database.inEmployer(employerId, (tx) => this.follower.recordSight(tx, id, shown));
+    return this.database.inEmployer(employerId, (tx) => this.records.recordSight(tx, id, shown));
   }
 }

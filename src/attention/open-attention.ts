@@ -33,3 +33,26 @@ export async function requireAction(
   if (!action) throw new DomainError('ACTION_NOT_FOUND', 'No action is proposed for this attention.');
   return action;
 }
+
+/**
+ * By its id: what was asked anew about the same meanwhile, nobody has read yet.
+ * @throws DomainError ATTENTION_IS_RESOLVED
+ */
+export async function resolve(
+  tx: EmployerTransaction,
+  { id }: Attention,
+  { action, reason }: AttentionActionRow,
+): Promise<void> {
+  const closed = await tx.query(
+    `UPDATE attention SET resolved_at = clock_timestamp(), resolution = $3
+     WHERE employer_id = $1 AND id = $2 AND resolved_at IS NULL RETURNING id`,
+    [tx.employerId, id, `${action}: ${reason}`],
+  );
+  // An amendment closes what is asked about building the run, so also what it was proposed on.
+  if (closed.length === 0 && action !== 'EXCLUDE_PAYMENT') {
+    throw new DomainError(
+      'ATTENTION_IS_RESOLVED',
+      'It was resolved meanwhile, or told anew: read what is asked now.',
+    );
+  }
+}

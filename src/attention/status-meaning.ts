@@ -20,7 +20,7 @@ import { grouped } from '../domain/grouped';
 import { subjectAfterEnd } from '../pay-run/named-subject';
 import { PAYMENT_UNPAID, PaymentStatus } from '../domain/payment';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
-import { isAfterEnd } from '../pay-run/attention-words';
+import { isAfterEnd } from '../pay-run/attention-actions';
 import { instructionOfRun, lockInstruction, STATUS_AS_FOLLOWED } from '../pay-run/instruction.store';
 import { contradictions } from '../pay-run/match';
 import { messageIdOf } from '../pay-run/message-id';

@@ -7,7 +7,7 @@ import { PayRunStatus } from '../domain/pay-run';
 import { readToDecide } from '../employer/bank-problem';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { clear, clearAttempt } from '../pay-run/attention.store';
-import { needsWord } from '../pay-run/attention-words';
+import { needsWord } from '../pay-run/attention-actions';
 import { assertBankRead } from '../pay-run/bank-unread';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import {

@@ -1,7 +1,8 @@
 import { segment } from './link';
 import { listAt } from './list';
 import type { Outcome } from './outcome';
-import { eachItem, type ListHabits } from './pager';
+import type { ListHabits } from './paging';
+import { eachItem } from './pager';
 import { sameRecord } from './same-record';
 import { account, type Account, accountList } from './schema';
 import type { BankSession, Change } from './session';

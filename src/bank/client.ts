@@ -4,7 +4,7 @@ import { AmountCodec, type AmountUnit } from './amount-codec';
 import { CustomerInstructions } from './customer-instructions';
 import { Hooks } from './hooks';
 import { BankHttp, DEFAULT_HTTP_LIMITS, type HttpLimits } from './http';
-import type { ListHabits } from './pager';
+import type { ListHabits } from './paging';
 import { PaymentInstructions } from './payment-instructions';
 import { PaymentTransactions } from './payment-transactions';
 import { Products } from './products';

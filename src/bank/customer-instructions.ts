@@ -2,7 +2,8 @@ import { stringify } from 'lossless-json';
 import { segment } from './link';
 import { listAt } from './list';
 import type { Outcome } from './outcome';
-import { eachItem, type ListHabits, type ListSize } from './pager';
+import type { ListHabits, ListSize } from './paging';
+import { eachItem } from './pager';
 import { idOfPayment, saysOfPayment } from './payment-transactions';
 import { paymentOfInstruction, samePayment, sameRecord } from './same-record';
 import {

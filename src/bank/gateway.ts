@@ -4,7 +4,7 @@ import { echoFaultsOfInitiate, echoFaultsOfPayment } from './echo';
 import { BankError, ContractDrift, isNotShown, NotAllowed, NotFound } from './errors';
 import { isPathId } from './link';
 import { checked, type Outcome } from './outcome';
-import type { ListSize } from './pager';
+import type { ListSize } from './paging';
 import type { PaymentIds } from './payment-ids';
 import type { PaymentMarks } from './payment-marks';
 import { idOfPayment } from './payment-transactions';

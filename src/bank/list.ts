@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ListPage, PageQuery, PagerOptions } from './pager';
+import type { ListPage, PageQuery, PagerOptions } from './paging';
 import type { listOf } from './schema';
 import type { BankSession } from './session';
 

@@ -2,77 +2,17 @@ import {
   BankError,
   BankUnreachable,
   BODY_TOO_LARGE,
-  FirstPageFailed,
   ListUnreadable,
   NotAllowed,
   ofRead,
   Unauthorised,
 } from './errors';
+import { mayCountFromOne, PERHAPS_NO_PAGE, startsList, whyUnstarted } from './first-page';
+import { OBSERVED_PAGE_SIZE, PageSize } from './page-size';
+import type { ListHabits, ListPage, ListSize, PageQuery, PagerOptions } from './paging';
 
-/** What one list of the bank was seen to do; keep it and pass it in again to save the requests that learn it. */
-export interface ListHabits {
-  /** Whether its pages count from 0 or 1. */
-  pageBase?: 0 | 1;
-  /** It ignores `page` and is asked with `limit` and `offset`. */
-  usesOffset?: boolean;
-  /** It refuses every parameter of paging and is asked for nothing. */
-  takesNoPaging?: boolean;
-  /** A size it was seen to deliver in full, which it may no longer do. */
-  pageSize?: number;
-  /** The largest size to ask: it refused a larger one, and answered this. */
-  largestSize?: number;
-}
-
-/** Without a field where a list takes no paging. */
-export type PageQuery =
-  { page: number; pageSize: number } | { limit: number; offset: number } | Record<string, never>;
-
-/** A list envelope (Conventions); only `items` is relied on. */
-export interface ListPage<T> {
-  items: T[];
-  count?: number | null;
-  limit?: number | null;
-  offset?: number | null;
-}
-
-/** What a list that was read to its end was seen to hold. */
-export interface ListSize {
-  readonly rows: number;
-  /** Rows of a full page; undefined where one page, no larger than was observed elsewhere, held everything. */
-  readonly pageRows?: number;
-  /** Whether a refusal behind a full page was taken for its end: it may be of a list that shows no page so deep. */
-  readonly mayGoOn?: true;
-}
-
-export interface PagerOptions<T> {
-  /** By which the bank knows the list, for who is told that it cannot be read. */
-  path?: string;
-  fetch: (query: PageQuery) => Promise<ListPage<T>>;
-  idOf: (item: T) => string;
-  /** What else of an item is of account: one that is there again, and says otherwise in it, is handed on again. */
-  saysOf?: (item: T) => string | undefined;
-  habits?: ListHabits;
-  pageSize?: number;
-  maxPages?: number;
-  maxItems?: number;
-  /** Told once the list was read to its end. */
-  onEnd?: (size: ListSize) => void;
-  /** Whether the document shows that it takes `page` and `pageSize`; another list may refuse them. */
-  pagingIsShown?: boolean;
-  /** Whether so many items are all by another read; asked where the list repeats a full page and so may hold more. */
-  isAll?: (seen: number) => Promise<boolean>;
-}
-
-/** The most this family of banks hands out at once; a smaller answer is learned. */
-const ASKED_PAGE_SIZE = 100;
-/** Limits: page size observed in list responses. */
-const OBSERVED_PAGE_SIZE = 20;
-/** A list of three that calls its limit three must not make every later page as small. */
-const SMALLEST_LEARNED_SIZE = 10;
 /** How a size may be refused (Maximum page size: not shown). */
 const PERHAPS_TOO_LARGE: ReadonlySet<number> = new Set([400, 422]);
-/** How a page may be refused that a list does not have: one past its end, or page 0 of one that counts from 1. */
-const PERHAPS_NO_PAGE: ReadonlySet<number> = new Set([400, 404, 416, 422]);
 /** 100,000 payments in pages of 20, and room for pages that moved. */
 const MAX_PAGES = 10_000;
 /** Ids are remembered to find repeats: half a million cost some 50 MB. */
@@ -101,12 +41,7 @@ class ListWalk<T> {
   private readonly habits: ListHabits;
   /** What each item said when it was handed on last, by its id. */
   private readonly seen = new Map<string, string>();
-  private askedSize: number;
-  private size: number;
-  /** After a refusal that may have been one of the size. */
-  private asksLess = false;
-  /** The last size that was asked and came in full. */
-  private deliveredSize = 0;
+  private readonly size: PageSize;
   private page: number;
   /** Items passed over by offset, repeats included. */
   private position = 0;
@@ -130,8 +65,7 @@ class ListWalk<T> {
 
   constructor(private readonly options: PagerOptions<T>) {
     this.habits = { ...options.habits };
-    this.askedSize = Math.min(options.pageSize ?? ASKED_PAGE_SIZE, this.habits.largestSize ?? Infinity);
-    this.size = Math.min(this.habits.pageSize ?? this.askedSize, this.askedSize);
+    this.size = new PageSize(this.habits, (habits) => this.learn(habits), options.pageSize);
     this.page = this.habits.pageBase ?? 0;
   }
 
@@ -168,8 +102,8 @@ class ListWalk<T> {
 
   private query(): PageQuery {
     if (this.habits.takesNoPaging) return {};
-    if (this.habits.usesOffset) return { limit: this.size, offset: this.position };
-    return { page: this.page, pageSize: this.size };
+    if (this.habits.usesOffset) return { limit: this.size.rows, offset: this.position };
+    return { page: this.page, pageSize: this.size.rows };
   }
 
   private async ask(): Promise<ListPage<T> | undefined> {
@@ -185,7 +119,7 @@ class ListWalk<T> {
 
   /** More bytes than are read of any answer: a smaller page may do, if the first is asked and the bank heeds the size. */
   private onPageTooLarge(): void {
-    if (this.answered || this.size <= OBSERVED_PAGE_SIZE) throw new ListUnreadable('page-too-large');
+    if (this.answered || !this.size.mayBeLess) throw new ListUnreadable('page-too-large');
     this.askLess();
   }
 
@@ -211,7 +145,7 @@ class ListWalk<T> {
   /** The first page, refused whatever its number, in a larger size than was observed of any list. */
   private isPerhapsTooLarge(error: BankError): boolean {
     const refusals = [...this.probeErrors, error].some(({ status }) => PERHAPS_TOO_LARGE.has(status));
-    return refusals && !this.answered && this.size > OBSERVED_PAGE_SIZE;
+    return refusals && !this.answered && this.size.mayBeLess;
   }
 
   /** A list whose parameters are not shown, and which was never read by pages, refused its first one in every size. */
@@ -225,18 +159,16 @@ class ListWalk<T> {
   private askOtherwise(): void {
     this.habits.takesNoPaging = this.habits.usesOffset;
     this.habits.usesOffset = !this.habits.usesOffset;
-    this.asksLess = false;
-    this.askIn(this.options.pageSize ?? ASKED_PAGE_SIZE);
+    this.size.askAnew();
+    this.askFirstPage();
   }
 
   private askLess(): void {
-    this.asksLess = true;
-    this.askIn(OBSERVED_PAGE_SIZE);
+    this.size.askLess();
+    this.askFirstPage();
   }
 
-  private askIn(size: number): void {
-    this.askedSize = size;
-    this.size = size;
+  private askFirstPage(): void {
     this.page = this.habits.pageBase ?? 0;
     this.probeErrors = [];
   }
@@ -245,7 +177,7 @@ class ListWalk<T> {
   private isMoreCounted(): boolean {
     const { usesOffset, pageBase = this.page } = this.habits;
     const moved = this.position > this.seen.size;
-    const passed = moved && !usesOffset ? (this.page - pageBase) * this.size : 0;
+    const passed = moved && !usesOffset ? (this.page - pageBase) * this.size.rows : 0;
     return this.lastCount > Math.max(this.seen.size, this.position, passed);
   }
 
@@ -310,7 +242,7 @@ class ListWalk<T> {
 
   private advance(answer: ListPage<T>, ids: string[]): void {
     const first = this.position === 0;
-    if (this.asksLess && !this.answered) this.learn({ largestSize: this.askedSize, pageSize: undefined });
+    if (!this.answered) this.size.onAnswer();
     const usesOffset = this.habits.usesOffset && (!this.answered || this.movedByOffset(ids));
     if (usesOffset) this.learn({ usesOffset });
     this.answered = true;
@@ -321,12 +253,12 @@ class ListWalk<T> {
       this.page += 1;
       return;
     }
-    this.lastPageFull = [this.size, answer.limit, OBSERVED_PAGE_SIZE].includes(ids.length);
+    this.lastPageFull = [this.size.rows, answer.limit, OBSERVED_PAGE_SIZE].includes(ids.length);
     this.firstPageFull ??= this.lastPageFull;
     if (this.leavesGap(answer)) throw new ListUnreadable('gap');
-    const short = this.isShort(answer, ids.length);
-    this.learnSize(answer, ids.length, first);
-    this.shortPages ||= ids.length < this.size;
+    const short = this.size.isShort(answer, ids.length);
+    this.size.learnFrom(answer, ids.length, { first, startedAgain: first && this.filledPages > 0 });
+    this.shortPages ||= ids.length < this.size.rows;
     this.filledPages += 1;
     this.largestPage = Math.max(this.largestPage, ids.length);
     this.previous = ids;
@@ -344,31 +276,6 @@ class ListWalk<T> {
   /** The answer starts beyond what was read. Offsets that repeat the page number, or follow a short page, say nothing. */
   private leavesGap({ offset }: ListPage<T>): boolean {
     return offset != null && offset > this.position && offset !== this.page && !this.shortPages;
-  }
-
-  /**
-   * Fewer than the bank hands out at once. The answer's own limit decides, once the list was seen to keep one; without
-   * it only a size delivered in this walk does, because one remembered may have been cut since.
-   */
-  private isShort({ limit }: ListPage<T>, received: number): boolean {
-    const known = limit == null ? this.deliveredSize === this.size : this.habits.pageSize !== undefined;
-    return known && received < Math.min(limit ?? this.size, this.size);
-  }
-
-  /**
-   * The first page tells the size in force: later pages are asked in that size, so that none leaves a gap. What comes in
-   * that size once more, from the start, may be all of a list that ignores every parameter.
-   */
-  private learnSize(answer: ListPage<T>, received: number, first: boolean): void {
-    const full = received === this.size;
-    if (full) this.deliveredSize = received;
-    const startedAgain = first && this.filledPages > 0;
-    const proven = !startedAgain && (full || received === answer.limit);
-    const worthKeeping = received === this.askedSize || received >= SMALLEST_LEARNED_SIZE;
-    const remembered = this.habits.pageSize ?? 0;
-    const stale = full && received < Math.min(remembered, this.askedSize);
-    if (proven && worthKeeping && (received > remembered || stale)) this.learn({ pageSize: received });
-    if (first && received < this.size) this.size = received;
   }
 
   private isLastPage(answer: ListPage<T>, received: number, short: boolean): boolean {
@@ -420,29 +327,6 @@ class ListWalk<T> {
     this.learn({ takesNoPaging: true });
     return [];
   }
-}
-
-/**
- * Whether a refusal of page 0 may say that there is none. Any other answer is of the moment, or of what stands before
- * the bank.
- */
-function mayCountFromOne({ status }: BankError): boolean {
-  return status >= 500 || PERHAPS_NO_PAGE.has(status);
-}
-
-/**
- * Whether page 1 may start a list whose page 0 is refused: not where its offset says otherwise. A failing server is not one
- * that counts from 1, unless page 1 shows something and says that it starts the list.
- */
-function startsList({ items, offset }: ListPage<unknown>, refusal: BankError): boolean {
-  if (refusal.status >= 500) return items.length > 0 && offset === 0;
-  return (offset ?? 0) <= 1;
-}
-
-/** Where nothing says that it is not the first page, which holds nothing, that may be so; any other list is told as it failed. */
-function whyUnstarted({ items, offset }: ListPage<unknown>, refusal: BankError): BankError {
-  const mayBeEmpty = refusal.status >= 500 && items.length === 0 && (offset ?? 0) <= 1;
-  return mayBeEmpty ? new FirstPageFailed(refusal.status, refusal) : refusal;
 }
 
 function sameIds(one: readonly string[], other: readonly string[]): boolean {

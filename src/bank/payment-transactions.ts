@@ -1,6 +1,7 @@
 import { segment } from './link';
 import { listAt } from './list';
-import { eachItem, type ListHabits, type ListSize } from './pager';
+import type { ListHabits, ListSize } from './paging';
+import { eachItem } from './pager';
 import { ibanOf, type PaymentMarks } from './payment-marks';
 import { samePayment } from './same-record';
 import {

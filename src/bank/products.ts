@@ -1,4 +1,5 @@
-import { eachItem, type ListHabits } from './pager';
+import type { ListHabits } from './paging';
+import { eachItem } from './pager';
 import { listAt } from './list';
 import { type Product, productList } from './schema';
 import type { BankSession } from './session';

@@ -9,7 +9,7 @@ import {
   unless,
 } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
-import type { ListSize } from '../bank/pager';
+import type { ListSize } from '../bank/paging';
 import { isIncoming } from '../bank/payment-marks';
 import type { BankPayment } from '../bank/records';
 import { AtMostEvery } from '../config/at-most-every';

@@ -3,13 +3,8 @@ import { newId } from '../database/new-id';
 import { words } from '../database/words';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { AskedLoss, AskedRecord, AskedRefusal, AskedRows, Attention } from './attention.entity';
-import {
-  ATTENTION_WORDS,
-  AttentionAction,
-  AttentionKind,
-  HOLDS_NOTHING,
-  SUCCESSOR_REFUSED,
-} from './attention-words';
+import { SUCCESSOR_REFUSED } from './attention-actions';
+import { ATTENTION_WORDS, AttentionAction, AttentionKind, HOLDS_NOTHING } from './attention-words';
 import { Instruction, PlannedInstruction } from './instruction.entity';
 import type { Totals } from './match';
 

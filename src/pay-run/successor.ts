@@ -18,7 +18,7 @@ import { assertIfMatch } from '../http/etag';
 import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { clear, raiseNaming } from './attention.store';
-import { SUCCESSOR_REFUSED } from './attention-words';
+import { SUCCESSOR_REFUSED } from './attention-actions';
 import { finishDraft, openDraft } from './draft';
 import { assertExecutionDate, assertSubmitInTime } from './execution-date';
 import { mayBePaidByAnother } from './forgotten-pay';

@@ -1,7 +1,8 @@
 import { EmployerTransaction } from '../database/database';
 import { BANK_STATUSES, isPastSubmit } from '../domain/bank-status';
 import { INSTRUCTION_FOLLOWED, INSTRUCTION_GIVEN_UP, INSTRUCTION_UNSENT } from '../domain/instruction';
-import { AttentionKind, SUBMITTED_OR_NOT, UNSENT_OR_NOT } from '../pay-run/attention-words';
+import { SUBMITTED_OR_NOT, UNSENT_OR_NOT } from '../pay-run/attention-actions';
+import { AttentionKind } from '../pay-run/attention-words';
 import { ENDED, IS_WATCHED } from '../pay-run/ended-reads';
 import { REFUSED_TO_SHOW } from '../pay-run/refused-access';
 import { RESTORED_UNCLEAR } from '../pay-run/stop';

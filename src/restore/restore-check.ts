@@ -11,14 +11,11 @@ import {
   INSTRUCTION_GIVEN_UP,
   INSTRUCTION_IN_DOUBT,
   INSTRUCTION_UNDER_WAY,
-  INSTRUCTION_UNSENT,
   type InstructionStatus,
 } from '../domain/instruction';
-import { PAY_RUN_FINALS, PAY_RUN_UNSUBMITTED } from '../domain/pay-run';
 import { OTHER_UNIT } from '../employer/readiness';
 import { clear, raise } from '../pay-run/attention.store';
-import { tellOfPaidAlready } from '../pay-run/paid-already';
-import { awaitTurnOfOpenRuns, RESTORED_UNCLEAR } from '../pay-run/stop';
+import { awaitTurnOfOpenRuns } from '../pay-run/stop';
 import { IS_RECENT, lockInstruction } from '../pay-run/instruction.store';
 import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
 import { InstructionReader } from '../submission/read-back';
@@ -31,8 +28,9 @@ import type { Sweep } from './restore-sweep';
 import { Waiting, waitingOf } from './restore-waiting';
 import { RestoreWatch } from './restore-watch';
 import { auditWithdrawn, lapseRestored, withdrawRestored } from './restored-approvals';
+import { markPast, runsInDoubt, runsInPart, stopRuns, undecidedOf } from './restored-runs';
 import { takenBackBefore } from './taken-back';
-import { ASKED_OF, tellUnrecorded, UnrecordedSubmits } from './unrecorded-submits';
+import { tellUnrecorded, UnrecordedSubmits } from './unrecorded-submits';
 
 /** What a restore was told as. */
 export interface Restore {
@@ -105,8 +103,8 @@ export class RestoreCheck {
       for (const [{ instruction, planned }, status] of executed)
         await tellOfMovedTombstone(tx, await lockInstruction(tx, instruction.id), planned, status);
       const findings = [...found, ...(await takenBackBefore(tx, restore.id, found))];
-      const older = await runsInDoubt(tx, restore, sweep, findings);
-      const inPart = await runsInPart(tx, restore);
+      const older = await runsInDoubt(tx, restore.id, sweep, findings);
+      const inPart = await runsInPart(tx, restore.id);
       const unclear = findings.flatMap((one) => (one.isUnclear && !isKept(one) && one.payRunId) || []);
       // Before they are stopped: of those that are only older nothing is unclear but whose place was taken.
       const lapsed = await lapseRestored(tx, restore.id, { hidden, unclear });
@@ -247,26 +245,6 @@ export class RestoreCheck {
   }
 }
 
-/** The runs that take nothing back any more, such as one that was cancelled since, with what people have not decided of it. */
-async function undecidedOf(tx: EmployerTransaction): Promise<string[]> {
-  const runs = await tx.query<{ id: string }>(
-    `SELECT DISTINCT r.id FROM forgotten_instruction f
-     JOIN pay_run r ON r.employer_id = f.employer_id AND r.id = f.pay_run_id
-     WHERE f.employer_id = $1 AND f.adopted_at IS NULL AND f.action_id IS NULL AND r.status = ANY ($2)`,
-    [tx.employerId, ASKED_OF],
-  );
-  return runs.map(({ id }) => id);
-}
-
-async function markPast(tx: EmployerTransaction, findings: readonly Finding[]): Promise<void> {
-  const runs = await tx.query<{ id: string }>(
-    'SELECT id FROM pay_run WHERE employer_id = $1 AND id = ANY ($2) AND status = ANY ($3)',
-    [tx.employerId, findings.flatMap(({ payRunId }) => payRunId ?? []), ASKED_OF],
-  );
-  const past = new Set(runs.map(({ id }) => id));
-  for (const finding of findings) finding.isPast = past.has(finding.payRunId ?? '');
-}
-
 /** From here on nothing more of their runs is submitted, until they are adopted. What has a submit in the record is none. */
 async function keepForgotten(
   tx: EmployerTransaction,
@@ -293,73 +271,6 @@ async function keepForgotten(
       forgotten.map(({ executionDate }) => executionDate ?? null),
     ],
   );
-}
-
-/**
- * The runs from before a restore that are still to be submitted, where the bank shows a submit, or what may be one, of a run
- * that was forgotten too, or an instruction that may be of one, or does not let its list be read: nobody knows whom what
- * was forgotten paid, and whether it was one of them, or took the place of one.
- */
-async function runsInDoubt(
-  tx: EmployerTransaction,
-  restore: Restore,
-  sweep: Sweep,
-  findings: readonly Finding[],
-): Promise<string[]> {
-  const isOfNoRun = ({ payRunId, submitted, isUnclear }: Finding): boolean =>
-    payRunId === null && (submitted || isUnclear);
-  if (isWhole(sweep) && !findings.some(isOfNoRun)) return [];
-  const runs = await tx.query<{ id: string }>(
-    `SELECT id FROM pay_run r WHERE employer_id = $1
-       AND (status = ANY ($2) OR status = 'SUBMITTING' AND EXISTS (SELECT FROM instruction i
-         WHERE i.employer_id = $1 AND i.pay_run_id = r.id AND i.status = ANY ($4)))
-       AND created_at < (SELECT noticed_at FROM database_restore WHERE id = $3)
-     ORDER BY id`,
-    [tx.employerId, ['DRAFT', ...PAY_RUN_UNSUBMITTED], restore.id, INSTRUCTION_UNSENT],
-  );
-  return runs.map(({ id }) => id);
-}
-
-/** The runs of which something was taken back into the record that is not certain to be of the version that stands. */
-async function runsInPart(tx: EmployerTransaction, restore: Restore): Promise<string[]> {
-  const runs = await tx.query<{ id: string }>(
-    `SELECT id FROM pay_run r WHERE employer_id = $1 AND status = 'SUBMITTING' AND stopped_reason = $3
-       AND EXISTS (SELECT FROM forgotten_instruction f WHERE f.employer_id = $1 AND f.pay_run_id = r.id
-         AND f.restore_id = $2 AND f.adopted_at IS NOT NULL)
-     ORDER BY id`,
-    [tx.employerId, restore.id, RESTORED_UNCLEAR],
-  );
-  return runs.map(({ id }) => id);
-}
-
-/**
- * Runs of which something submitted could not be taken back into the record, or may have been submitted, and others that
- * pay the same employees as what was: people are asked about each of those.
- */
-async function stopRuns(
-  tx: EmployerTransaction,
-  findings: readonly Finding[],
-  unclear: readonly string[],
-): Promise<void> {
-  if (unclear.length === 0 && findings.every(({ isUnclear, refusal }) => !isUnclear && refusal === undefined))
-    return;
-  const runs = await tx.query<{ id: string }>(
-    `SELECT id FROM pay_run WHERE employer_id = $1 AND status <> ALL ($2)
-       AND (id = ANY ($3) OR repays_forgotten(employer_id, id))
-     ORDER BY id FOR NO KEY UPDATE`,
-    [tx.employerId, PAY_RUN_FINALS, unclear],
-  );
-  const ids = runs.map(({ id }) => id);
-  await tx.query(
-    // A stop that a person threw before is no longer theirs: they knew nothing of this.
-    `UPDATE pay_run SET stopped_at = clock_timestamp(),
-       stopped_reason = CASE WHEN id = ANY ($3) THEN $4 ELSE 'RESTORED' END
-     WHERE employer_id = $1 AND id = ANY ($2) AND (stopped_at IS NULL OR id = ANY ($3))`,
-    [tx.employerId, ids, unclear, RESTORED_UNCLEAR],
-  );
-  // Those of which something was forgotten are in the question about the restore.
-  const own = new Set(findings.flatMap((one) => (isKept(one) && one.payRunId) || []));
-  for (const id of ids) if (!own.has(id)) await tellOfPaidAlready(tx, id);
 }
 
 /** What was submitted, given up or is in doubt is read again at once, by those who follow it. */

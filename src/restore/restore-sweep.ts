@@ -2,23 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { isFaultOfOneRead, isHidden, isNotShown, isRequestRefused, isTooLong, unless } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
-import type { ListSize } from '../bank/pager';
+import type { ListSize } from '../bank/paging';
 import type { PaymentMarks } from '../bank/payment-marks';
-import type { BankInstruction } from '../bank/records';
 import { CONFIG, Config } from '../config/env';
-import { Database, EmployerTransaction } from '../database/database';
+import { Database } from '../database/database';
 import { isPastSubmit, mostSubmitted } from '../domain/bank-status';
-import { INSTRUCTION_UNSENT, type InstructionStatus } from '../domain/instruction';
 import { readMessageId } from '../pay-run/message-id';
 import { readReference } from '../submission/prepared-calls';
 import { type ListedUnsubmitted, UnsubmittedProof } from '../submission/unsubmitted-proof';
 import { type Group, type Held, isShownBefore, joined, RestoreList } from './restore-list';
+import { heldBy, isRecorded, isUnsubmitted, type Recorded, recordOf } from './restore-record';
 
 /** Instructions read one by one after a restore, the youngest: fifty runs of ten thousand payments; more are left to people. */
 const MOST_READS = 1_000;
-
-/** Of so many instructions that settled, the youngest, the list is to show a payment before it is believed to be whole. */
-const MOST_SETTLED = 3;
 
 /** An instruction at the bank that this service made, by its marks, and that the database does not know. */
 export interface Unknown {
@@ -69,27 +65,6 @@ export interface Sweep {
   unread: number;
 }
 
-/** An instruction as the database has it. */
-interface Recorded {
-  id: string;
-  bankInstructionId: string;
-  status: InstructionStatus;
-}
-
-/** A payment that has settled by the record, and the instruction that it is of. */
-interface Settled {
-  instructionId: string;
-  bankPaymentId: string;
-}
-
-/** What the database has of groups. */
-interface OnRecord {
-  /** Whether the instruction's id at the bank or a payment's is stored for any employer. */
-  has: (group: Group) => boolean;
-  /** The one that message ids name: it may be another one at the bank, as a restored database opens it anew. */
-  named: ReadonlyMap<string, Recorded>;
-}
-
 /** Whether the list is believed to lack nothing of ours. */
 export function isListWhole({ readable, showsUnsubmitted }: Sweep): boolean {
   return readable && showsUnsubmitted;
@@ -131,7 +106,7 @@ export class RestoreSweep {
     const isNotWhole: ShowsNothing = (error) =>
       showsNothing(error) || isRequestRefused(error) || isTooLong(error);
     const isNotThisOne: ShowsNothing = (error) => isNotWhole(error) || (lasted && isFaultOfOneRead(error));
-    const held = await this.heldBy(employerIds);
+    const held = await heldBy(this.database, employerIds);
     // The whole one last: what is made in between is no reason to take it for less.
     const dated = await unless(isNotThisOne, this.list(from, held, { from: from.toISOString() }));
     const whole = await unless(dated ? isNotThisOne : showsNothing, this.list(from, held, {}));
@@ -140,7 +115,7 @@ export class RestoreSweep {
     let isSettledShown = whole?.isSettledShown === true;
     let unknown = 0;
     const old = whole?.unsubmitted ?? [];
-    const record = await this.recordOf([...groups, ...old]);
+    const record = await recordOf(this.database, [...groups, ...old]);
     const unsubmitted: ListedUnsubmitted[] = [];
     const seenBefore = finderOf(before.unknown);
     const leftOpen = new Set(before.unidentified);
@@ -185,24 +160,6 @@ export class RestoreSweep {
     return this.proof.isGiven(listed, showsNothing);
   }
 
-  /** One employer after the other, by its own rows: no read is longer for what others have. */
-  private async heldBy(employerIds: readonly string[]): Promise<Held> {
-    const unsent: string[] = [];
-    const settled: Settled[] = [];
-    for (const employerId of employerIds) {
-      await this.database.inEmployer(employerId, async (tx) => {
-        unsent.push(...(await unsentAtBank(tx)));
-        settled.push(...(await youngestSettled(tx)));
-      });
-    }
-    // Ids of instructions rise with time.
-    const youngest = settled.sort((one, other) => (one.instructionId > other.instructionId ? -1 : 1));
-    return {
-      unsent: new Set(unsent),
-      settled: new Set(youngest.slice(0, MOST_SETTLED).map(({ bankPaymentId }) => bankPaymentId)),
-    };
-  }
-
   private async list(since: Date, held: Held, bounds: { from?: string }): Promise<RestoreList> {
     const list = new RestoreList(since.getTime(), held);
     const isWanted = (marks: PaymentMarks) => list.isWanted(marks);
@@ -211,35 +168,6 @@ export class RestoreSweep {
     for await (const payment of this.gateway.listStatuses(bounds, isWanted, onEnd)) list.add(payment);
     list.end(mayGoOn);
     return list;
-  }
-
-  private async recordOf(groups: readonly Group[]): Promise<OnRecord> {
-    return this.database.asWorker(async (tx) => {
-      const rows = await tx.query<{ id: string; bank_instruction_id: string; status: InstructionStatus }>(
-        `SELECT id, bank_instruction_id, status FROM instruction
-         WHERE bank_instruction_id = ANY ($1) OR id = ANY ($2) AND bank_instruction_id IS NOT NULL`,
-        [
-          groups.flatMap(({ bankInstructionId }) => bankInstructionId ?? []),
-          groups.flatMap(({ instructionId }) => instructionId ?? []),
-        ],
-      );
-      const payments = await tx.query<{ id: string }>(
-        'SELECT bank_payment_id AS id FROM bank_payment WHERE bank_payment_id = ANY ($1)',
-        [groups.map(({ one }) => one.ids[0])],
-      );
-      const instructions = rows.map(({ id, bank_instruction_id: bankInstructionId, status }) => ({
-        id,
-        bankInstructionId,
-        status,
-      }));
-      const knownInstructions = new Set(instructions.map(({ bankInstructionId }) => bankInstructionId));
-      const knownPayments = new Set(payments.map(({ id }) => id));
-      return {
-        has: ({ bankInstructionId, one }) =>
-          knownInstructions.has(bankInstructionId ?? '') || knownPayments.has(one.ids[0]),
-        named: new Map(instructions.map((recorded) => [recorded.id, recorded])),
-      };
-    });
   }
 
   /** Undefined where nobody can tell whose it is. */
@@ -297,33 +225,6 @@ export class RestoreSweep {
   }
 }
 
-/** Those the database has as built, or being built, by the bank's ids and ours. */
-async function unsentAtBank(tx: EmployerTransaction): Promise<string[]> {
-  const rows = await tx.query<{ id: string; bank_instruction_id: string }>(
-    `SELECT id, bank_instruction_id FROM instruction
-     WHERE employer_id = $1 AND status IN ('BUILDING', 'VERIFIED') AND bank_instruction_id IS NOT NULL`,
-    [tx.employerId],
-  );
-  return rows.flatMap((row) => [row.bank_instruction_id, row.id]);
-}
-
-function youngestSettled(tx: EmployerTransaction): Promise<Settled[]> {
-  return tx.query<Settled>(
-    `SELECT i.id AS "instructionId", p.bank_payment_id AS "bankPaymentId"
-     FROM (SELECT id FROM instruction WHERE employer_id = $1 AND status = 'CLOSED' AND outcome <> 'FAILED'
-       ORDER BY id DESC LIMIT $2) i
-     CROSS JOIN LATERAL (SELECT bank_payment_id FROM bank_payment
-       WHERE employer_id = $1 AND instruction_id = i.id AND bank_status = 'SETTLED' AND bank_payment_id IS NOT NULL
-       LIMIT 1) p`,
-    [tx.employerId, MOST_SETTLED],
-  );
-}
-
-/** Of what the record has as submitted, payments may rest as before until it is approved; what it holds is in the groups. */
-function isUnsubmitted(recorded: Recorded | undefined): boolean {
-  return recorded === undefined || recorded.status === 'ABANDONED';
-}
-
 /** A payment of a group that is shown as before its submit, where the record has no submit of it. */
 function listedUnsubmitted(
   group: Group,
@@ -356,25 +257,6 @@ function finderOf(before: readonly Unknown[]): (group: Group) => Unknown | undef
 /** Whether the bank does not name an instruction, so that nothing can be read of it. */
 export function isNameless(bankInstructionId: string): boolean {
   return bankInstructionId.startsWith(namelessId(''));
-}
-
-/**
- * Whether payments that name a recorded instruction are of that one at the bank: as the bank shows what they are of, or, where
- * it does not, as far as the record explains what it lists.
- */
-function isRecorded(
-  recorded: Recorded,
-  {
-    bankInstructionId,
-    shown,
-    moved,
-  }: Pick<Group, 'bankInstructionId' | 'moved'> & { shown: BankInstruction | undefined },
-): boolean {
-  if (bankInstructionId === recorded.bankInstructionId) return true;
-  if (shown !== undefined) return shown.bankInstructionId === recorded.bankInstructionId;
-  const isGivenUp = recorded.status === 'ABANDONED' || recorded.status === 'RELEASED';
-  if (bankInstructionId === undefined) return !isGivenUp || moved === undefined;
-  return !isGivenUp && !INSTRUCTION_UNSENT.includes(recorded.status);
 }
 
 function movedOf({ bankInstructionId, instructionId, moved }: Group): Moved[] {

@@ -10,15 +10,12 @@ import { BankLists } from '../database/bank-lists';
 import { Database, EmployerTransaction } from '../database/database';
 import { lockRestores, recordRestore, RestoreGuard, untoldRestores } from '../database/restore-guard';
 import { employerIds } from '../database/worker-ids';
-import { DAY_MS } from '../domain/durations';
-import { DomainError } from '../domain/errors';
-import { PAY_RUN_FINALS } from '../domain/pay-run';
 import { Metrics } from '../http/metrics';
 import { showId } from '../http/prefixed-id';
 import { raise } from '../pay-run/attention.store';
 import { stopEverything } from '../pay-run/stop';
 import { waitsForOf } from '../submission/waits-for';
-import { isWritten } from '../submission/written-word';
+import { pendingRestores, sinceOf, type Unpassed, unpassedRestores } from './pending-restores';
 import { Restore, RestoreCheck } from './restore-check';
 import { type Fenced, RestoreFence, seenAgain } from './restore-fence';
 import { type Owned, RestoreOwners } from './restore-owners';
@@ -30,19 +27,6 @@ const TRY_AGAIN_MS = 5_000;
 
 /** That the list shows what is not submitted is believed for as long: three monthly payrolls. */
 const SHOWS_FOR_DAYS = 100;
-
-interface Pending extends Restore {
-  dataUntil: Date | null;
-  noticedAt: Date;
-  /** Whether the list is known to show what is not submitted: the check itself deletes what showed it. */
-  showsUnsubmitted: boolean;
-  employerIds: string[];
-}
-
-/** A restore for some of whose employers the check is to be passed yet. */
-interface Unpassed extends Pending {
-  unpassed: string[];
-}
 
 /** What the bank's list shows, and what of it the record does not know, by whose it is. */
 interface Reading {
@@ -169,16 +153,8 @@ export class Restores {
     });
   }
 
-  private async unpassed(): Promise<Unpassed[]> {
-    const all: Unpassed[] = [];
-    for (const pending of await this.pending()) {
-      const unpassed: string[] = [];
-      for (const employerId of pending.employerIds)
-        if (!(await this.database.inEmployer(employerId, (tx) => hasPassed(tx, pending.id))))
-          unpassed.push(employerId);
-      if (unpassed.length > 0) all.push({ ...pending, unpassed });
-    }
-    return all;
+  private unpassed(): Promise<Unpassed[]> {
+    return unpassedRestores(this.database, shownWithinMs(this.config));
   }
 
   /** @throws BankClientError of the first employer for whom the bank cannot be read; the others are passed */
@@ -232,7 +208,8 @@ export class Restores {
 
   /** Whoever asks to resume meanwhile is told what is in the way. */
   private async keepWhy(waitsFor: string): Promise<void> {
-    const waiting = new Set((await this.pending()).flatMap(({ employerIds }) => employerIds));
+    const pending = await pendingRestores(this.database, shownWithinMs(this.config));
+    const waiting = new Set(pending.flatMap(({ employerIds }) => employerIds));
     await eachOf([...waiting], (employerId) =>
       this.database.inEmployer(employerId, async (tx) => {
         await tx.query(
@@ -251,7 +228,7 @@ export class Restores {
 
   /** @throws BankClientError */
   private async sweepOf(restore: Unpassed, lasted: boolean, before: Before): Promise<Sweep> {
-    const from = await this.sinceOf(restore);
+    const from = await sinceOf(this.database, restore, this.config.WATCH_DAYS);
     try {
       const sweep = await this.sweep.since(from, lasted, restore.employerIds, before);
       this.failingSinceMs = undefined;
@@ -270,36 +247,6 @@ export class Restores {
       ),
     );
     return rows.map(({ id }) => id);
-  }
-
-  /** Restores that somebody is still stopped for; young ones wait for what was under way. */
-  private pending(): Promise<Pending[]> {
-    return this.database.outsideEmployers((tx) =>
-      tx.query<Pending>(
-        `SELECT r.id, r.what, r.data_until AS "dataUntil", r.noticed_at AS "noticedAt",
-           r.unsubmitted_shown_at IS NOT NULL AS "showsUnsubmitted",
-           array_agg(s.employer_id::text) AS "employerIds"
-         FROM service_stop s JOIN database_restore r ON r.id = s.subject_id
-         WHERE s.kind = 'RESTORED' AND s.lifted_at IS NULL AND r.told_at IS NOT NULL
-           AND r.noticed_at < clock_timestamp() - make_interval(secs => $1::double precision / 1000)
-         GROUP BY r.id ORDER BY r.noticed_at`,
-        [shownWithinMs(this.config)],
-      ),
-    );
-  }
-
-  /**
-   * A day before the data end, for the two clocks; where that is not known, as long as anything is watched, and a day before
-   * the oldest run was made that may have been submitted since.
-   */
-  private async sinceOf({ dataUntil, noticedAt, unpassed }: Unpassed): Promise<Date> {
-    if (dataUntil !== null) return new Date(dataUntil.getTime() - DAY_MS);
-    let since = noticedAt.getTime() - this.config.WATCH_DAYS * DAY_MS;
-    for (const employerId of unpassed) {
-      const oldest = await this.database.inEmployer(employerId, oldestUnsubmitted);
-      if (oldest !== null) since = Math.min(since, oldest.getTime() - DAY_MS);
-    }
-    return new Date(since);
   }
 
   private reportStrangers(
@@ -327,23 +274,6 @@ async function eachOf<One>(all: readonly One[], work: (one: One) => Promise<void
   if (failed.length > 0) throw failed[0];
 }
 
-async function hasPassed(tx: EmployerTransaction, restoreId: string): Promise<boolean> {
-  const passed = await tx.query(
-    'SELECT FROM restore_check WHERE employer_id = $1 AND restore_id = $2 AND passed_at IS NOT NULL',
-    [tx.employerId, restoreId],
-  );
-  return passed.length > 0;
-}
-
-/** When the oldest run was made that is not submitted whole; null where there is none. */
-async function oldestUnsubmitted(tx: EmployerTransaction): Promise<Date | null> {
-  const [found] = await tx.query<{ oldest: Date | null }>(
-    'SELECT min(created_at) AS oldest FROM pay_run WHERE employer_id = $1 AND status <> ALL ($2)',
-    [tx.employerId, [...PAY_RUN_FINALS, 'FOLLOWING']],
-  );
-  return found?.oldest ?? null;
-}
-
 async function tellOne(tx: EmployerTransaction, restore: Restore): Promise<void> {
   const first = await tx.query(
     `INSERT INTO restore_check (employer_id, restore_id) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING restore_id`,
@@ -357,32 +287,4 @@ async function tellOne(tx: EmployerTransaction, restore: Restore): Promise<void>
     subject: showId('emp', tx.employerId),
     detail: { restoreId: restore.id },
   });
-}
-
-/**
- * Whether two people may let things go on after a restore.
- * @throws DomainError NOT_RECONCILED, EVIDENCE_REQUIRED where the bank did not show everything
- */
-export async function assertReconciled(
-  tx: EmployerTransaction,
-  restoreId: string,
-  evidence: string | null,
-): Promise<void> {
-  const [check] = await tx.query<{ passed: boolean; needs_evidence: boolean; waits_for: string | null }>(
-    `SELECT passed_at IS NOT NULL AS passed, needs_evidence, waits_for FROM restore_check
-     WHERE employer_id = $1 AND restore_id = $2`,
-    [tx.employerId, restoreId],
-  );
-  if (!check?.passed) {
-    throw new DomainError(
-      'NOT_RECONCILED',
-      `The bank was not yet read and held against the record after the restore (${check?.waits_for ?? 'it is about to be'}). It is tried again and again.`,
-    );
-  }
-  if (check.needs_evidence && !isWritten(evidence)) {
-    throw new DomainError(
-      'EVIDENCE_REQUIRED',
-      'The bank did not show everything. Have it say in writing what was submitted, withdraw this proposal, and propose it anew with its reference as evidence.',
-    );
-  }
 }

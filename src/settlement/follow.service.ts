@@ -10,7 +10,6 @@ import {
 } from '../bank/errors';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
-import { isAtLastDelay, readDelayMs } from '../config/read-delay';
 import { readById } from '../database/by-id';
 import { BackgroundDatabase } from '../database/background-database';
 import type { EmployerTransaction } from '../database/database';
@@ -18,43 +17,32 @@ import { Claim, fence, Fenced, isThere, LeaseKind, Leases, missingForMs } from '
 import { leaseHolder, LeaseWorker, WakeIn } from '../database/lease-worker';
 import { isOfDatabase } from '../database/outage';
 import { DAY_MS } from '../domain/durations';
-import { INSTRUCTION_GIVEN_UP, InstructionStatus } from '../domain/instruction';
 import { clear } from '../pay-run/attention.store';
 import { DRIFT_PAUSE_MS, tellOfDrift } from '../pay-run/drift';
 import { ENDED } from '../pay-run/ended-reads';
-import { lastMovedAt } from '../pay-run/history';
 import type { EmployerAccount } from '../employer/employer.entity';
 import { isOfAnotherUnit } from '../employer/readiness';
 import { Instruction } from '../pay-run/instruction.entity';
-import { dateOf } from '../pay-run/instruction.store';
 import { raiseNotFollowed } from '../pay-run/waits-for-account';
 import { accessRefused, hiddenFromUs, REFUSED_TO_SHOW } from '../pay-run/refused-access';
 import { BalanceLook } from './balance-look';
-import { contradictedForMs } from './contradiction';
 import { nowRead, tellOfHidden, tellOfRefused, tellOfUnread } from './ended-unread';
 import { wordsOfMissing } from './follow-alarms';
-import { mayMoveOnItsDate } from './follow.store';
+import { FollowRecord } from './follow-record';
 import { Followed, loadFollowed } from './followed';
 import { Follower, type Step } from './follower';
-import { nextLookMs, watchOf } from './looks';
+import { hasEnded, nextReadMs, nextTryMs, soonMs } from './next-read';
 import { IN_ANOTHER_UNIT, UNREADABLE, UNRECORDABLE } from './status-alarms';
-import { mayCompareYet } from './taken-since';
 import { TombstoneWatch } from './tombstone-watch';
 
 /** Instructions followed at once by one process; they share sweeps of the bank's general listing. */
 const FOLLOWED_AT_ONCE = 200;
-
-/** What ended is not read again sooner than this where a read of it failed. */
-const TRY_AGAIN_MS = 5_000;
 
 /** What is missing of what is open while it would be read in another unit. */
 const UNIT = 'its unit';
 
 /** What clears the drift: with one that lasts, no read succeeds. */
 const READ_AGAIN = 'a later read followed the interface';
-
-/** What ended, and is read for a while longer. */
-const WATCHED: readonly InstructionStatus[] = ['CLOSED', ...INSTRUCTION_GIVEN_UP];
 
 /** A bank may tell of each payment by itself, for hours: reading all of them again takes a fifth of that time at most. */
 const RESTS = 4;
@@ -78,6 +66,7 @@ export class FollowService {
     private readonly database: BackgroundDatabase,
     leases: Leases,
     private readonly follower: Follower,
+    private readonly records: FollowRecord,
     private readonly tombstones: TombstoneWatch,
     private readonly balances: BalanceLook,
     private readonly clock: Clock,
@@ -125,7 +114,7 @@ export class FollowService {
       await fence(tx, claim);
       await this.inItsUnit(tx, claim, followed);
       await this.tellOfRead(tx, claim, followed, read);
-      if (read.lookSoon) return this.soonMs();
+      if (read.lookSoon) return soonMs(this.config);
       const after = await readById(tx, Instruction, id);
       // However long it took to read the end: the second look is a claim of its own, and still to come.
       const nextMs = await this.nextReadMs(
@@ -134,7 +123,7 @@ export class FollowService {
         hasEnded(followed.instruction) ? begunMs : 0,
       );
       const isSoon = read.cutShort !== undefined || read.pass === 'more-to-try';
-      if (isSoon && hasEnded(followed.instruction)) return this.nextTryMs(nextMs, read.cutShort);
+      if (isSoon && hasEnded(followed.instruction)) return nextTryMs(this.config, nextMs, read.cutShort);
       return read.cutShort instanceof RateLimited ? read.cutShort.retryAfterMs : nextMs;
     });
   }
@@ -152,8 +141,8 @@ export class FollowService {
       await this.tellOfFailure(tx, claim, followed, error);
       return this.nextReadMs(tx, followed, begunMs);
     });
-    if (isHidden(error)) return lookSoon ? this.soonMs() : nextMs;
-    if (hasEnded(followed.instruction)) return this.nextTryMs(nextMs, error);
+    if (isHidden(error)) return lookSoon ? soonMs(this.config) : nextMs;
+    if (hasEnded(followed.instruction)) return nextTryMs(this.config, nextMs, error);
     if (error instanceof RateLimited) return error.retryAfterMs;
     if (isAnswerUnusable(error)) return DRIFT_PAUSE_MS;
     throw error;
@@ -194,7 +183,7 @@ export class FollowService {
     await this.database.inEmployer(claim.employerId, async (tx) => {
       await fence(tx, claim);
       await this.tellOfUnit(tx, claim, followed);
-      await this.follower.judgeUnread(tx, claim, followed, IN_ANOTHER_UNIT);
+      await this.records.judgeUnread(tx, claim, followed, IN_ANOTHER_UNIT);
     });
     return DRIFT_PAUSE_MS;
   }
@@ -278,7 +267,7 @@ export class FollowService {
     error: BankClientError,
   ): Promise<void> {
     await this.tellOf(tx, claim, followed, error);
-    await this.follower.judgeUnread(tx, claim, followed, UNREADABLE);
+    await this.records.judgeUnread(tx, claim, followed, UNREADABLE);
   }
 
   /** As `tellOfFailure`, but of what time alone says: other payments of the instruction were seen. */
@@ -330,56 +319,16 @@ export class FollowService {
       .inEmployer(claim.employerId, async (tx) => {
         await this.inItsUnit(tx, claim, followed);
         if (hasEnded(followed.instruction)) await this.tellOfMissing(tx, claim, followed);
-        await this.follower.judgeUnread(tx, claim, followed, UNRECORDABLE);
+        await this.records.judgeUnread(tx, claim, followed, UNRECORDABLE);
       })
       .catch(() => undefined);
   }
 
-  private soonMs(): number {
-    return readDelayMs(this.config, Infinity);
-  }
-
-  /** What ended is read again when it would have been, or sooner: the bank, or how much it is, and not what it keeps, was the obstacle. */
-  private nextTryMs(nextMs: WakeIn, error: BankClientError | undefined): WakeIn {
-    if (nextMs === 'never') return nextMs;
-    const soonMs = Math.max(this.soonMs(), TRY_AGAIN_MS);
-    return Math.min(nextMs, error instanceof RateLimited ? Math.max(error.retryAfterMs, soonMs) : soonMs);
-  }
-
-  /**
-   * Open instructions, and what never was submitted from its end on, by the configured delays, what closed once more soon
-   * after; then once a day as long as it is watched, by its end or its date, or its balance waits to be compared. What people
-   * declare not executed may be days old, and move yet: while an open CONTRADICTION says so, it is read by these delays too.
-   */
-  private async nextReadMs(tx: EmployerTransaction, followed: Followed, begunMs: number): Promise<WakeIn> {
-    const { instruction, planned } = followed;
-    const now = this.clock.now().getTime();
-    const { WATCH_DAYS } = this.config;
-    const watched = hasEnded(instruction);
-    if (!watched && instruction.status !== 'SUBMITTED') return 'never';
-    const since = watched
-      ? (instruction.closedAt ?? (await lastMovedAt(tx, instruction)))
-      : (instruction.submittedAt ?? instruction.createdAt);
-    const ageMs = Math.max(0, now - since.getTime());
-    const dueMs = Date.parse(await dateOf(tx, planned));
-    const mayMove = dueMs > since.getTime() && (await mayMoveOnItsDate(tx, instruction, planned));
-    const watchedFrom = mayMove ? new Date(dueMs) : since;
-    const isOver = watched && now - watchedFrom.getTime() > WATCH_DAYS * DAY_MS;
-    if (isOver && !(await mayCompareYet(tx, followed, watchedFrom, new Date(now), WATCH_DAYS)))
-      return 'never';
-    if (instruction.status === 'CLOSED') {
-      const lookMs = nextLookMs(instruction.closedAt?.getTime() ?? 0, now, watchOf(this.config), begunMs);
-      const forMs = await contradictedForMs(tx, instruction);
-      return forMs === undefined ? lookMs : Math.min(lookMs, readDelayMs(this.config, forMs));
-    }
-    return watched && isAtLastDelay(this.config, ageMs) ? DAY_MS : readDelayMs(this.config, ageMs);
+  private nextReadMs(tx: EmployerTransaction, followed: Followed, begunMs: number): Promise<WakeIn> {
+    return nextReadMs(tx, followed, { begunMs, nowMs: this.clock.now().getTime() }, this.config);
   }
 }
 
 function isRead(instruction: Instruction): boolean {
   return instruction.status === 'SUBMITTED' || hasEnded(instruction);
-}
-
-function hasEnded({ status }: Instruction): boolean {
-  return WATCHED.includes(status);
 }

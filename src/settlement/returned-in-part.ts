@@ -7,7 +7,7 @@ import { readBankStatus } from '../domain/bank-status';
 import { formatMoney } from '../domain/money';
 import { sameName } from '../domain/party';
 import { aboutInstruction, raiseNaming } from '../pay-run/attention.store';
-import { BACK_IN_PART } from '../pay-run/attention-words';
+import { BACK_IN_PART } from '../pay-run/attention-actions';
 import type { Instruction } from '../pay-run/instruction.entity';
 import { contradictions, readingsOf } from '../pay-run/match';
 import type { FollowedPayment } from './follow-plan';

@@ -3,6 +3,7 @@ import { EmployerModule } from '../employer/employer.module';
 import { AccountWatch } from './account-watch';
 import { BalanceLook } from './balance-look';
 import { BankEventController, InstallationEventController } from './bank-event.controller';
+import { FollowRecord } from './follow-record';
 import { FollowService } from './follow.service';
 import { Follower } from './follower';
 import { InstructionGlance } from './instruction-glance';
@@ -20,6 +21,7 @@ import { WebhookInbox } from './webhook-inbox';
   providers: [
     AccountWatch,
     BalanceLook,
+    FollowRecord,
     FollowService,
     Follower,
     InstructionGlance,
@@ -29,6 +31,6 @@ import { WebhookInbox } from './webhook-inbox';
     TotalsCheck,
     WebhookInbox,
   ],
-  exports: [AccountWatch, Follower, FollowService],
+  exports: [AccountWatch, FollowRecord, FollowService],
 })
 export class SettlementModule {}

@@ -8,13 +8,8 @@ import { Claim, fence, missingForMs } from '../database/leases';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { showId } from '../http/prefixed-id';
 import { aboutInstruction, clearAttempt, isConfirmed, openAbout, raise } from '../pay-run/attention.store';
-import {
-  ATTENTION_WORDS,
-  SUBMITTED_OR_NOT,
-  WAS_IT_SUBMITTED,
-  WHICH_IS_WHICH,
-  WHY_ENDED,
-} from '../pay-run/attention-words';
+import { SUBMITTED_OR_NOT } from '../pay-run/attention-actions';
+import { ATTENTION_WORDS, WAS_IT_SUBMITTED, WHICH_IS_WHICH, WHY_ENDED } from '../pay-run/attention-words';
 import { ASKED_OF_DIFFERENCES, askOfDifferences, shownOtherwise } from '../pay-run/difference';
 import { isSaidExecuted } from '../pay-run/forgotten-pay';
 import { Instruction } from '../pay-run/instruction.entity';

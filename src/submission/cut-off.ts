@@ -27,7 +27,7 @@ import { findRun, lockRun } from '../pay-run/pay-run.store';
 import { type Told, withDoubt } from '../pay-run/released-doubt';
 import { RESTORED_UNCLEAR } from '../pay-run/stop';
 import { movePaymentSet } from '../pay-run/payment.store';
-import { beginBuilding } from './builder';
+import { beginBuilding } from './initiation';
 import { InstructionReader, ReadBack, shownUnclear } from './read-back';
 import { Verifier } from './verifier';
 import { Halted, mayBeForgotten, PayableRow, payableRows, submitsOff, Work } from './work';

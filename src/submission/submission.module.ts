@@ -8,6 +8,7 @@ import { Builder } from './builder';
 import { Burial } from './burial';
 import { CutOff } from './cut-off';
 import { GivenUpLook } from './given-up-look';
+import { Initiation } from './initiation';
 import { InstructionReader } from './read-back';
 import { Recovery } from './recovery';
 import { ReplacedLook } from './replaced-look';
@@ -32,6 +33,7 @@ import { Verifier } from './verifier';
     Burial,
     CutOff,
     GivenUpLook,
+    Initiation,
     InstructionReader,
     Recovery,
     ReplacedLook,

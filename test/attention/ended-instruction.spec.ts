@@ -5,7 +5,7 @@ import { BANK_LADDER } from '../../src/domain/bank-status';
 import type { BankReads } from '../../src/employer/bank-reads';
 import type { Attention, AttentionActionRow } from '../../src/pay-run/attention.entity';
 import { Instruction } from '../../src/pay-run/instruction.entity';
-import type { Follower } from '../../src/settlement/follower';
+import type { FollowRecord } from '../../src/settlement/follow-record';
 import { Company, PayOffice, rows } from '../pay-run/pay-office';
 import { RunAtBank } from '../pay-run/run-at-bank';
 
@@ -46,12 +46,12 @@ describe('that a submitted instruction was not executed', () => {
       read: () => Promise.resolve({ found }),
     } as unknown as BankReads;
     const recordSight = jest.fn(() => Promise.resolve());
-    const follower = { recordSight } as unknown as Follower;
+    const records = { recordSight } as unknown as FollowRecord;
     const attention = { instructionId: id, openedAt: new Date() } as Attention;
     return {
       ended: new EndedInstruction(
         office.database,
-        new InstructionSight(office.database, reads, follower, office.clock),
+        new InstructionSight(office.database, reads, records, office.clock),
       ),
       attention,
       recordSight,

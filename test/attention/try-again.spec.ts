@@ -2,7 +2,7 @@ import { Database, EmployerTransaction } from '../../src/database/database';
 import { amend } from '../../src/pay-run/amendment';
 import { voidApprovals } from '../../src/pay-run/approval';
 import { Alarm, raise } from '../../src/pay-run/attention.store';
-import { UNSENT_OR_NOT } from '../../src/pay-run/attention-words';
+import { UNSENT_OR_NOT } from '../../src/pay-run/attention-actions';
 import { Attention } from '../../src/pay-run/attention.entity';
 import { Instruction } from '../../src/pay-run/instruction.entity';
 import { endUnsubmitted, lockInstruction, moveInstruction } from '../../src/pay-run/instruction.store';

@@ -1,12 +1,7 @@
 import fc from 'fast-check';
 import { BankError, BankUnreachable, ListUnreadable } from '../../src/bank/errors';
-import {
-  eachItem,
-  type ListHabits,
-  type ListPage,
-  type ListSize,
-  type PageQuery,
-} from '../../src/bank/pager';
+import type { ListHabits, ListPage, ListSize, PageQuery } from '../../src/bank/paging';
+import { eachItem } from '../../src/bank/pager';
 
 interface Item {
   id: string;

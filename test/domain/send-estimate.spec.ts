@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { BankError } from '../../src/bank/errors';
-import { eachItem, type ListHabits, type ListPage, type PageQuery } from '../../src/bank/pager';
+import type { ListHabits, ListPage, PageQuery } from '../../src/bank/paging';
+import { eachItem } from '../../src/bank/pager';
 import {
   estimateSend,
   estimateSubmits,

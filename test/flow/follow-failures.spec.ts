@@ -5,7 +5,7 @@ import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { DEFAULT_VARIANTS } from '../../src/bank-sandbox/variants';
 import { BankReads } from '../../src/employer/bank-reads';
 import type { BankRead } from '../../src/employer/employer.entity';
-import { Follower } from '../../src/settlement/follower';
+import { FollowRecord } from '../../src/settlement/follow-record';
 import { PaymentSource } from '../../src/settlement/payment-source';
 import { execute, select } from '../support/database';
 import { emptyList } from '../support/empty-list';
@@ -429,8 +429,7 @@ describe('a submitted run', () => {
   it('is asked about by time alone also where a defect of ours keeps what is read from being recorded', async () => {
     const clock = new MovedClock();
     await following({ clock });
-    const follower: unknown = payroll.services[0]!.app.get(Follower);
-    const recording = jest.spyOn(follower as { record(): Promise<void> }, 'record');
+    const recording = jest.spyOn(payroll.services[0]!.app.get(FollowRecord), 'record');
     recording.mockRejectedValue(new Error('a defect'));
     const wakeAll = () =>
       execute(payroll.database.superuserUrl, 'UPDATE lease SET wake_at = now() WHERE holder IS NULL');

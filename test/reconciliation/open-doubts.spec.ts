@@ -1,11 +1,7 @@
 import type { EmployerTransaction } from '../../src/database/database';
 import { newId } from '../../src/database/new-id';
-import {
-  ATTENTION_WORDS,
-  AttentionKind,
-  SUBMITTED_OR_NOT,
-  UNSENT_OR_NOT,
-} from '../../src/pay-run/attention-words';
+import { SUBMITTED_OR_NOT, UNSENT_OR_NOT } from '../../src/pay-run/attention-actions';
+import { ATTENTION_WORDS, AttentionKind } from '../../src/pay-run/attention-words';
 import { clear, raise } from '../../src/pay-run/attention.store';
 import { RESTORED_UNCLEAR } from '../../src/pay-run/stop';
 import { doubtsOfPeriod, openDoubts } from '../../src/reconciliation/open-doubts';

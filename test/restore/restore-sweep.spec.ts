@@ -1,6 +1,6 @@
 import { BankError, ContractDrift, ListUnreadable, NotAllowed, NotFound } from '../../src/bank/errors';
 import type { BankGateway } from '../../src/bank/gateway';
-import type { ListSize } from '../../src/bank/pager';
+import type { ListSize } from '../../src/bank/paging';
 import type { Database } from '../../src/database/database';
 import { messageIdOf } from '../../src/pay-run/message-id';
 import { RestoreSweep } from '../../src/restore/restore-sweep';

@@ -16,6 +16,7 @@ import { Leases } from '../../src/database/leases';
 import { ENDED } from '../../src/pay-run/ended-reads';
 import type { BalanceLook } from '../../src/settlement/balance-look';
 import { FollowService } from '../../src/settlement/follow.service';
+import type { FollowRecord } from '../../src/settlement/follow-record';
 import type { Follower, Step } from '../../src/settlement/follower';
 import type { TombstoneWatch } from '../../src/settlement/tombstone-watch';
 import { idsOf } from '../database/two-employers';
@@ -37,10 +38,8 @@ afterEach(async () => {
 async function follow(step?: () => Promise<Step>, delayMs = 50, lookSoon = false): Promise<void> {
   const database = office.database as unknown as BackgroundDatabase;
   const defect = () => Promise.reject(new Error('a defect'));
-  const follower = {
-    step: step ?? defect,
-    judgeUnread: () => Promise.resolve(),
-  } as unknown as Follower;
+  const follower = { step: step ?? defect } as unknown as Follower;
+  const records = { judgeUnread: () => Promise.resolve() } as unknown as FollowRecord;
   const tombstones = { step: step ?? defect } as unknown as TombstoneWatch;
   const config = {
     LEASE_MS: 60_000,
@@ -54,6 +53,7 @@ async function follow(step?: () => Promise<Step>, delayMs = 50, lookSoon = false
     database,
     new Leases(database),
     follower,
+    records,
     tombstones,
     { at: () => Promise.resolve(lookSoon) } as unknown as BalanceLook,
     new Clock(),

@@ -1,7 +1,7 @@
 import { IsNull } from 'typeorm';
 import { NEVER_SHOWN } from '../../src/domain/bank-status';
 import { Attention } from '../../src/pay-run/attention.entity';
-import { actionsFor } from '../../src/pay-run/attention-words';
+import { actionsFor } from '../../src/pay-run/attention-actions';
 import { Instruction } from '../../src/pay-run/instruction.entity';
 import { FollowedPayment } from '../../src/settlement/follow-plan';
 import {

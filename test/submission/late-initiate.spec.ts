@@ -2,7 +2,7 @@ import type { Outcome } from '../../src/bank/outcome';
 import { Database } from '../../src/database/database';
 import type { Claim } from '../../src/database/leases';
 import { instructionOfRun } from '../../src/pay-run/instruction.store';
-import { Builder } from '../../src/submission/builder';
+import { Initiation } from '../../src/submission/initiation';
 import { Work } from '../../src/submission/work';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
@@ -49,7 +49,7 @@ describe('an initiation that is answered after its instruction was given up', ()
     const work = await app.get(Database).inEmployer(last!.employerId, (tx) => instructionOfRun(tx, last!.id));
     expect(work!.instruction.status).toBe('ABANDONED');
     const value = { bankInstructionId: `${last!.bankId}0`, status: 'INITIATED' };
-    const overtaken = app.get<Builder, Overtaken>(Builder);
+    const overtaken = app.get<Initiation, Overtaken>(Initiation);
     const call = { callId: last!.callId, attempt: 1 };
     await overtaken.recordInitiate(claimOf(work!), work!, call, { kind: 'yes', status: 201, value });
     expect((await payroll.attention()).map(({ kind }) => kind)).toEqual(['REBUILD_LIMIT']);
@@ -76,7 +76,7 @@ describe('an initiation that is answered after its instruction was given up', ()
     const { app } = payroll.services[0]!;
     const work = await app.get(Database).inEmployer(employerId, (tx) => instructionOfRun(tx, id));
     const refused = { kind: 'no', reason: 'invalid', status: 422 } as const;
-    const overtaken = app.get<Builder, Overtaken>(Builder);
+    const overtaken = app.get<Initiation, Overtaken>(Initiation);
     expect(await overtaken.recordInitiate(claimOf(work!), work!, { callId, attempt: 2 }, refused)).toBe(0);
     expect(await payroll.attention()).toEqual([]);
   });
@@ -94,7 +94,7 @@ describe('an initiation that is answered after its instruction was given up', ()
     const { app } = payroll.services[0]!;
     const work = await app.get(Database).inEmployer(one!.employerId, (tx) => instructionOfRun(tx, one!.id));
     const value = { bankInstructionId: await payroll.initiateAtBank(), status: 'INITIATED' };
-    const overtaken = app.get<Builder, Overtaken>(Builder);
+    const overtaken = app.get<Initiation, Overtaken>(Initiation);
     const call = { callId: one!.callId, attempt: 1 };
     await overtaken.recordInitiate(claimOf(work!), work!, call, { kind: 'yes', status: 201, value });
     await payroll.until(id, ['SETTLED']);
@@ -115,7 +115,7 @@ describe('an initiation that is answered after its instruction was given up', ()
     const { app } = payroll.services[0]!;
     const work = await app.get(Database).inEmployer(one!.employerId, (tx) => instructionOfRun(tx, one!.id));
     const refused = { kind: 'no', reason: 'forbidden', status: 403 } as const;
-    const overtaken = app.get<Builder, Overtaken>(Builder);
+    const overtaken = app.get<Initiation, Overtaken>(Initiation);
     const call = { callId: one!.callId, attempt: 1 };
     // Not for good: where the lease only ran out, the next step finds out so.
     expect(await overtaken.recordInitiate(claimOf(work!), work!, call, refused)).toBe(0);

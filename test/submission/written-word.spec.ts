@@ -6,7 +6,7 @@ import { EndedInstruction } from '../../src/attention/ended-instruction';
 import { InstructionSight } from '../../src/attention/instruction-sight';
 import { StatusMeaning } from '../../src/attention/status-meaning';
 import { Clock } from '../../src/config/clock';
-import type { Follower } from '../../src/settlement/follower';
+import type { FollowRecord } from '../../src/settlement/follow-record';
 import type { Work } from '../../src/submission/work';
 import { readsOf } from '../support/reads-of';
 
@@ -41,7 +41,7 @@ const WORDS = {
 
 /** Nothing that it shows is recorded. */
 function sightOf(answer: Error): InstructionSight {
-  return new InstructionSight({} as Database, readsThat(answer), {} as Follower, new Clock());
+  return new InstructionSight({} as Database, readsThat(answer), {} as FollowRecord, new Clock());
 }
 
 function readsThat(answer: Error) {

@@ -224,10 +224,10 @@ function bankLadder(): string {
   );
 }
 
-/** The kinds some code raises: a kind only named by the words and the API is not part of what can happen. */
+/** The kinds some code raises: a kind only named by the words, the actions and the API is not part of what can happen. */
 function raisedKinds(): AttentionKind[] {
   const raising = sourcesIn('src').filter(
-    ({ path }) => !path.startsWith('src/http/') && !path.endsWith('attention-words.ts'),
+    ({ path }) => !path.startsWith('src/http/') && !/attention-(words|actions)\.ts$/.test(path),
   );
   const kinds = Object.keys(ATTENTION_WORDS) as AttentionKind[];
   return kinds.filter((kind) => raising.some(({ text }) => text.includes(`'${kind}'`)));

@@ -1,0 +1,86 @@
+import type { ListHabits, ListPage } from './paging';
+
+/** The most this family of banks hands out at once; a smaller answer is learned. */
+const ASKED_PAGE_SIZE = 100;
+/** Limits: page size observed in list responses. */
+export const OBSERVED_PAGE_SIZE = 20;
+/** A list of three that calls its limit three must not make every later page as small. */
+const SMALLEST_LEARNED_SIZE = 10;
+
+/** In which size the pages of a list are asked in one walk of it. */
+export class PageSize {
+  private current: number;
+  private asked: number;
+  /** After a refusal that may have been one of the size. */
+  private asksLess = false;
+  /** The last size that was asked and came in full. */
+  private delivered = 0;
+
+  /** @param learn keeps what this walk learns, in these habits too */
+  constructor(
+    private readonly habits: Readonly<ListHabits>,
+    private readonly learn: (habits: ListHabits) => void,
+    private readonly wanted = ASKED_PAGE_SIZE,
+  ) {
+    this.asked = Math.min(wanted, habits.largestSize ?? Infinity);
+    this.current = Math.min(habits.pageSize ?? this.asked, this.asked);
+  }
+
+  /** The size in force. */
+  get rows(): number {
+    return this.current;
+  }
+
+  /** Whether it is a larger one than was observed of any list. */
+  get mayBeLess(): boolean {
+    return this.rows > OBSERVED_PAGE_SIZE;
+  }
+
+  askLess(): void {
+    this.asksLess = true;
+    this.ask(OBSERVED_PAGE_SIZE);
+  }
+
+  askAnew(): void {
+    this.asksLess = false;
+    this.ask(this.wanted);
+  }
+
+  /** The list answered its first page: a larger one, where one was refused, is not asked any more. */
+  onAnswer(): void {
+    if (this.asksLess) this.learn({ largestSize: this.asked, pageSize: undefined });
+  }
+
+  /**
+   * Fewer than the bank hands out at once. The answer's own limit decides, once the list was seen to keep one; without
+   * it only a size delivered in this walk does, because one remembered may have been cut since.
+   */
+  isShort({ limit }: ListPage<unknown>, received: number): boolean {
+    const known = limit == null ? this.delivered === this.rows : this.habits.pageSize !== undefined;
+    return known && received < Math.min(limit ?? this.rows, this.rows);
+  }
+
+  /**
+   * The first page tells the size in force: later pages are asked in that size, so that none leaves a gap. What comes in
+   * that size once more, from the start, may be all of a list that ignores every parameter.
+   */
+  learnFrom(
+    answer: ListPage<unknown>,
+    received: number,
+    { first, startedAgain }: { first: boolean; startedAgain: boolean },
+  ): void {
+    const full = received === this.rows;
+    if (full) this.delivered = received;
+    const proven = !startedAgain && (full || received === answer.limit);
+    const worthKeeping = received === this.asked || received >= SMALLEST_LEARNED_SIZE;
+    const remembered = this.habits.pageSize ?? 0;
+    const stale = full && received < Math.min(remembered, this.asked);
+    if (proven && worthKeeping && (received > remembered || stale)) this.learn({ pageSize: received });
+    if (first && received < this.rows) this.current = received;
+  }
+
+  private ask(rows: number): void {
+    this.asked = rows;
+    this.current = rows;
+  }
+}
