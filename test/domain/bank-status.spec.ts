@@ -4,6 +4,7 @@ import {
   BANK_STATUSES,
   BankPosition,
   climb,
+  isEnd,
   isEndedBeforeSubmit,
   isNeverDebited,
   isPastSubmit,
@@ -225,6 +226,17 @@ describe('climbing the ladder', () => {
       expect(climb({ rank: 12 }, value)).toEqual({ next: { rank: 12 }, change: 'unknown' });
     }
   });
+});
+
+describe('what says what became of a payment', () => {
+  it.each(['SETTLED', 'RETURNED', 'PRO_ROUTING_FAILED', 'EXT_REFUSED', 'CANCELLED', NOT_PROCESSABLE])(
+    'is %s',
+    (value) => expect(isEnd(value)).toBe(true),
+  );
+
+  it.each(['EXCHANGED', 'WAREHOUSED', 'EXCHANGE_ERROR', 'PRO_ODD'])('is not %s', (value) =>
+    expect(isEnd(value)).toBe(false),
+  );
 });
 
 describe('an end that needs no submit', () => {

@@ -207,6 +207,12 @@ describe('what failed after its submit, read again before it is paid otherwise',
     expect(await lookAt('FAILED', failed, true)).toMatchObject({ moved: [{ bankStatus: 'SETTLED' }] });
   });
 
+  it('has moved where another payment of its instruction was shown otherwise than it was sent', async () => {
+    expect(await lookAt('FAILED', { ...failed, isShownOtherwise: true })).toMatchObject({
+      moved: [{ paymentId: 'payment', bankStatus: 'a payment otherwise than it was sent' }],
+    });
+  });
+
   it('has moved where the bank goes on with it, whatever people have in writing', async () => {
     const said = { ...failed, payments: [{ ...failed.payments[0]!, byWord: true }] };
     expect(await lookAt('SUB_IS_VALID', said)).toMatchObject({ moved: [{ bankStatus: 'SUB_IS_VALID' }] });
