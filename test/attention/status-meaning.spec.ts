@@ -266,6 +266,15 @@ describe('what two people decide that a status means', () => {
     await expect(deciding).rejects.toMatchObject({ code });
   });
 
+  it('is not done of an instruction that is not followed any more', async () => {
+    const { id, attention, payments } = await inQuestion({ kept: [REVIEW] });
+    await office.tamper(`UPDATE instruction SET status = 'ABANDONED' WHERE id = $1`, [id]);
+    const deciding = office.in(company, (tx) =>
+      meaning().meaning.decide(tx, attention, proposed('PAID', payments, [REVIEW])),
+    );
+    await expect(deciding).rejects.toMatchObject({ code: 'NOTHING_TO_DECIDE' });
+  });
+
   it('is not done of what the bank has contradicted, whatever its end', async () => {
     const { id, attention, payments } = await inQuestion({ kept: [REVIEW] });
     await office.tamper(`UPDATE payment SET status = 'VOID', live = false WHERE pay_run_id = $1`, [run.id]);
