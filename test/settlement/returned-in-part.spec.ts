@@ -1,8 +1,9 @@
 import type { BankPayment } from '../../src/bank/records';
 import type { EmployerTransaction } from '../../src/database/database';
 import type { PersonalData } from '../../src/database/personal-data';
+import type { Instruction } from '../../src/pay-run/instruction.entity';
 import type { FollowedPayment } from '../../src/settlement/follow-plan';
-import { backInPart, withParts } from '../../src/settlement/returned-in-part';
+import { backInPart, recordBackInPart, withParts } from '../../src/settlement/returned-in-part';
 import { followed } from './followed-payment';
 
 const NAME = 'Ada Number';
@@ -89,5 +90,13 @@ describe('a payment that is shown as returned with less than was paid', () => {
     expect(standing(null, 900n)).toBe(900n);
     expect(standing(900n, 800n)).toBe(800n);
     expect(standing(800n, 900n)).toBe(800n);
+  });
+
+  it('is not recorded where less was shown before', async () => {
+    const query = jest.fn(() => Promise.resolve([]));
+    const shown = { ...record(), amountMinor: 900n };
+    const parts = [{ payment: sent({ returnedMinor: 800n }), shown }];
+    await recordBackInPart({ query } as unknown as EmployerTransaction, personal, {} as Instruction, parts);
+    expect(query).not.toHaveBeenCalled();
   });
 });
