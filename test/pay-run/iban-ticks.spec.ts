@@ -196,7 +196,7 @@ describe('new IBANs', () => {
       [run.id],
     );
     const approving = (status: PayRun['status']) =>
-      office.in(company, (tx) => assertTicked(tx, { ...run, status } as PayRun, company.approver.personId));
+      office.in(company, (tx) => assertTicked(tx, { ...run, status }, company.approver.personId));
     await expect(approving('READY')).rejects.toMatchObject({ code: 'COMPARISON_OUTDATED' });
     await expect(approving('SUBMITTING')).resolves.toBeUndefined();
   });
