@@ -192,8 +192,8 @@ describe('new IBANs', () => {
     const { run } = await november();
     await tick(run, all).expect(200);
     await office.tamper(
-      `UPDATE payment SET returned_at = now() WHERE employee_id = 'E-1' AND pay_run_id <> $1`,
-      [run.id],
+      `UPDATE payment SET returned_at = now() WHERE employer_id = $1 AND employee_id = 'E-1' AND pay_run_id <> $2`,
+      [company.employerId, run.id],
     );
     const approving = (status: PayRun['status']) =>
       office.in(company, (tx) => assertTicked(tx, { ...run, status }, company.approver.personId));
