@@ -207,23 +207,40 @@ export const PAYMENT_GUARDS: Guard[] = [
     lawful: insertion('payment', { ...RETURN, replaces_reason: 'her account was closed' }),
     forbidden: insertion('payment', RETURN),
   },
-  ...(['insert', 'release'] as const).map((when): Guard => {
+  ...(['insert', 'release'] as const).flatMap((when): Guard[] => {
     const again: Row = { ...RETURN, replaces_reason: 'her account was closed' };
     const about = { kind: 'ECHO_MISMATCH', payment_id: a.payment, subject_id: a.payment, lacking_minor: 99 };
     const asked = { ...second.attention, ...about };
-    const answered = (action: string) =>
+    const answered = (action: string, more: Row = {}) =>
       insertion('attention_action', {
         ...second.attention_action,
         attention_id: asked.id,
         action,
         payment_ids: null,
+        ...more,
       });
     const replacing =
       when === 'insert'
         ? insertion('payment', again)
         : `UPDATE payment SET status = 'READY', live = true WHERE id = '${String(again['id'])}'`;
-    return {
-      name: `what came back in part is replaced once nobody kept the rest (${when})`,
+    const before = { id: a.fresh[1], confirmed_at: '2026-11-29' };
+    return [
+      { unless: 'it was said that somebody did', forbidden: answered('ACKNOWLEDGE') },
+      { unless: 'nobody has answered', forbidden: '' },
+      {
+        unless: 'one person alone says so',
+        forbidden: answered('RESUME', { confirmed_by: null, confirmed_at: null }),
+      },
+      {
+        unless: 'it was said of less',
+        forbidden: `UPDATE attention SET lacking_minor = 98 WHERE id = '${asked.id}'; ${answered('RESUME')}`,
+      },
+      {
+        unless: 'the contrary was said since',
+        forbidden: `${answered('RESUME', before)}; ${answered('ACKNOWLEDGE', { confirmed_at: '2026-11-30' })}`,
+      },
+    ].map(({ unless, forbidden }) => ({
+      name: `what came back in part is replaced once nobody kept the rest, and not where ${unless} (${when})`,
       kind: 'trigger',
       on: 'payment',
       object: `refuse_successor_of_what_is_kept${when === 'insert' ? '' : '_on_release'}`,
@@ -241,8 +258,8 @@ export const PAYMENT_GUARDS: Guard[] = [
         insertion('attention', asked),
       ],
       lawful: `${answered('RESUME')}; ${replacing}`,
-      forbidden: `${answered('ACKNOWLEDGE')}; ${replacing}`,
-    };
+      forbidden: `${forbidden}; ${replacing}`,
+    }));
   }),
   {
     name: 'less comes back than was paid, and of what came back only',
