@@ -50,7 +50,7 @@ describe('that a submitted instruction was not executed', () => {
     } as unknown as BankReads;
     const recordSight = jest.fn(() => Promise.resolve());
     const records = { recordSight } as unknown as FollowRecord;
-    const attention = { instructionId: id } as Attention;
+    const attention = { instructionId: id, openedAt: new Date() } as Attention;
     return {
       ended: new EndedInstruction(
         office.database,
@@ -120,13 +120,18 @@ describe('that a submitted instruction was not executed', () => {
     if (code === undefined) await expect(proving).resolves.toBeUndefined();
     else await expect(proving).rejects.toMatchObject({ code });
     // The bank need not show it again.
-    expect(recordSight).toHaveBeenCalledTimes(code === 'WAS_EXECUTED' ? 1 : 0);
+    const isTold = code === 'WAS_EXECUTED' || of[0] === 'SUBMITTED';
+    expect(recordSight).toHaveBeenCalledTimes(isTold ? 1 : 0);
   });
 
   it.each([
     [
       'a payment of it was taken',
       `UPDATE bank_payment SET bank_status = 'EXCHANGED', bank_status_at = now() WHERE instruction_id = $id`,
+    ],
+    [
+      'the bank went on with it',
+      `UPDATE instruction SET went_on_at = now() + interval '1 minute' WHERE id = $id`,
     ],
     [
       'it has ended',

@@ -12,6 +12,19 @@ const unrelated: Row = { ...payment, replaces_payment_id: null };
 const payments = (changes: Row) => `UPDATE payment SET ${assignments(changes)} WHERE id = '${a.payment}'`;
 
 const release: Row = firstRows(1).pay_release;
+/** Two people answer so that the instruction of the first payment was not executed, asked so much before it went on, or after. */
+const declaredEnded = (sign: string, by: Row) =>
+  [
+    insertion('attention', { ...second.attention, kind: 'ENDED_BY_BANK' }),
+    `UPDATE attention SET opened_at = now() ${sign} interval '1 second' WHERE id = '${String(second.attention['id'])}'`,
+    insertion('attention_action', {
+      ...second.attention_action,
+      attention_id: second.attention['id'],
+      action: 'NOT_EXECUTED',
+      payment_ids: null,
+      ...by,
+    }),
+  ].join('; ');
 const RELEASE: Row = { ...release, employee_id: 'E2' };
 /** Of the first employee, who has one. */
 const SECOND_RELEASE = insertion('pay_release', { ...release, sequence: 2 });
@@ -402,6 +415,29 @@ export const PAYMENT_GUARDS: Guard[] = [
     lawful: payments({ status: 'VOID', live: false }),
     forbidden: payments({ status: 'APPROVED' }),
   },
+  ...(<{ name: string; since: string; action?: Row }[]>[
+    { name: 'were asked about it before the bank went on with it', since: '-' },
+    { name: 'only know that', since: '+', action: { action: 'ACKNOWLEDGE' } },
+    { name: 'did not agree', since: '+', action: { confirmed_by: null, confirmed_at: null } },
+  ]).map(({ name, since, action = {} }): Guard => {
+    const ended = (sign: string, of: Row) =>
+      `${declaredEnded(sign, of)}; ${payments({ status: 'VOID', live: false })}`;
+    return {
+      name: `a payment of an instruction that was ended is not void by two people who ${name}`,
+      kind: 'trigger',
+      on: 'payment',
+      object: 'refuse_end_of_what_went_on',
+      says: 'void_is_asked_since',
+      given: [
+        payments({ status: 'SUBMITTED' }),
+        `SET LOCAL session_replication_role = replica; DELETE FROM payment_decision;
+         UPDATE instruction SET status = 'SUBMITTED', went_on_at = now() WHERE id = '${a.instruction[0]}';
+         SET LOCAL session_replication_role = origin`,
+      ],
+      lawful: ended('+', {}),
+      forbidden: ended(since, action),
+    };
+  }),
   {
     name: 'only a settled payment is returned',
     kind: 'constraint',
