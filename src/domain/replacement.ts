@@ -1,6 +1,7 @@
 import {
   isBeforeSubmit,
   isBeforeTaken,
+  isEnd,
   isEndedUnpaid,
   isPaid,
   isUnclear,
@@ -124,6 +125,19 @@ export function lookAgain(
   const isBack = reading.kind === 'returned' && ended.bankStatus !== NOT_PROCESSABLE;
   const isUnpaid = isEndedUnpaid(shown) || isBack || isDecided;
   return ENDED_UNPAID.includes(ended.status) && isUnpaid ? 'same' : 'moved';
+}
+
+/**
+ * Whether the records of a declared payment, by the statuses they show, leave it to its instruction what became of it: they
+ * show neither an end nor what two people decided of it. Of one that is not shown, where nothing of its own was decided.
+ */
+export function isLeftToInstruction(
+  { status, decidedStatuses }: Pick<ReplaceablePayment, 'status' | 'decidedStatuses'>,
+  shown: readonly string[],
+): boolean {
+  if (status !== 'VOID') return false;
+  if (shown.length === 0) return decidedStatuses.length === 0;
+  return shown.some((one) => !isEnd(one) && !decidedStatuses.includes(one));
 }
 
 /** Of statuses by which a replaced payment has moved, the one that says most: that it was paid; undefined where there is none. */

@@ -36,7 +36,7 @@ export class Instruction {
   @Column('timestamptz', { nullable: true }) closedAt!: Date | null;
   /** When the last read after its end began that showed all its payments. */
   @Column('timestamptz', { nullable: true }) paymentsReadAt!: Date | null;
-  /** When a payment of it was last found a step further though it had been seen to be ended. */
+  /** When it was last found taken up, or a payment of it a step further, though it had been seen to be ended. */
   @Column('timestamptz', { nullable: true }) wentOnAt!: Date | null;
   @Column('text', { nullable: true }) outcome!: 'SETTLED' | 'PARTLY_SETTLED' | 'FAILED' | null;
   @Column('text', { nullable: true }) endedReason!: string | null;

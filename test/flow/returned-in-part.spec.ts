@@ -1,9 +1,11 @@
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import type { BankPayment } from '../../src/bank/records';
+import { BankReads } from '../../src/employer/bank-reads';
 import { PaymentSource } from '../../src/settlement/payment-source';
-import { execute } from '../support/database';
+import { execute, select } from '../support/database';
 import { eventually } from '../support/eventually';
 import { germanIban, payFile, payRows } from '../support/pay-rows';
+import { passThrough } from '../support/payments-shown';
 import { MovedClock, Payroll } from '../support/payroll';
 
 const RETURNS = MAGIC_CREDITORS.find(({ effect }) => effect === 'returnedTwoDaysLater')!.iban;
@@ -176,6 +178,69 @@ describe('a payment that the bank shows as returned with less than was paid', ()
       .as('finance')
       .get(await payroll.askedAbout(made.data.id, 'REPLACED_PAYMENT_MOVED'));
     expect(stopped.happened).toContain('less as returned than was paid');
+    expect((await payroll.calls()).submit).toBe(1);
+  });
+
+  it('is paid again by no successor where only the look before its submit shows less', async () => {
+    await start(0);
+    const { id } = await paidAndSentBack();
+    await until(async () => (await returned(id)).payments === 1);
+    const made = await successorOf(id, payroll.later());
+    expect(made.status).toBe(201);
+    await payroll.approve(made.data);
+    await payroll.letRest('FOLLOW');
+    const [{ bankInstructionId: replaced }] = (await payroll.run(id)).instructions;
+    let lacking = BigInt(KEPT_MINOR);
+    passThrough(payroll.services[0]!.app.get(BankReads), (found, asked) =>
+      found.map((one) =>
+        asked.bankInstructionId === replaced && one.status === 'RETURNED'
+          ? { ...one, amountMinor: (one.amountMinor ?? 0n) - lacking }
+          : one,
+      ),
+    );
+    // Nobody follows it meanwhile.
+    showing(({ amountMinor = 0n }) => ({ amountMinor: amountMinor + lacking }));
+    payroll.clock.offsetMs += 15 * 60_000;
+    await payroll.wakeAll();
+    const moved = await payroll.askedAbout(made.data.id, 'REPLACED_PAYMENT_MOVED');
+    lacking = 0n;
+    await decide(moved, 'RESUME');
+    const hasLooked = async () =>
+      (await select(payroll.database.superuserUrl, `SELECT FROM lease WHERE missing = 'REPLACED'`)).length >
+      0;
+    await eventually(async () => {
+      await payroll.wakeAll();
+      return hasLooked();
+    }, 20_000);
+    expect((await payroll.calls()).submit).toBe(1);
+    expect((await successorOf(id)).status).not.toBe(201);
+  });
+
+  it('is not paid again on a word from before less was known, while the bank hides it', async () => {
+    await start(0);
+    const { id } = await paidAndSentBack();
+    await until(async () => (await returned(id)).payments === 1);
+    await payroll.letRest('FOLLOW');
+    const [{ bankInstructionId: replaced }] = (await payroll.run(id)).instructions;
+    let isHidden = true;
+    passThrough(payroll.services[0]!.app.get(BankReads), (found, asked) =>
+      asked.bankInstructionId === replaced && isHidden ? [] : found,
+    );
+    expect((await successorOf(id)).data.code).toBe('BANK_UNREADABLE');
+    await decide(await payroll.askedAbout(id, 'REPLACED_UNSEEN'), 'NOT_PAID');
+    const made = await successorOf(id, payroll.later());
+    expect(made.status).toBe(201);
+    await payroll.approve(made.data);
+    isHidden = false;
+    showing(({ amountMinor = 0n }) => ({ amountMinor: amountMinor - BigInt(KEPT_MINOR) }));
+    await until(async () => (await kinds()).includes('ECHO_MISMATCH'));
+    await payroll.letRest('FOLLOW');
+    isHidden = true;
+    await decide((await asked(id)).path, 'ACKNOWLEDGE');
+    await payroll.letRest('FOLLOW');
+    payroll.clock.offsetMs += 15 * 60_000;
+    await payroll.wakeAll();
+    await payroll.askedAbout(made.data.id, 'REPLACED_PAYMENT_MOVED');
     expect((await payroll.calls()).submit).toBe(1);
   });
 

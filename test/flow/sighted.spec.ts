@@ -6,7 +6,7 @@ import { execute, select } from '../support/database';
 import { eventually } from '../support/eventually';
 import { payFile, payRows } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
-import { passThrough } from '../support/payments-shown';
+import { passThrough, showsInstructions } from '../support/payments-shown';
 
 const DAY_MS = 86_400_000;
 const NOT_EXECUTED = {
@@ -149,6 +149,31 @@ describe('a submitted instruction that the bank ended, and left its payments whe
     expect((await payroll.confirm(meaning)).status).toBe(200);
     expect(await statuses()).toEqual(['SETTLED']);
   });
+
+  it.each(['SETTLED', 'EXCHANGED'])(
+    'is not declared NOT_EXECUTED on a word from before it was itself shown as %s, but asked about anew',
+    async (status) => {
+      const { id, path } = await ended(2);
+      showsInstructions(payroll.services[0]!.app.get(BankReads), () => ({ status }));
+      const first = await payroll.decide(path, NOT_EXECUTED);
+      expect([first.status, first.data.code]).toEqual([409, 'NOT_PROVEN_DEAD']);
+      jest.restoreAllMocks();
+      hidesAll();
+      const second = await payroll.confirm(path);
+      expect([second.status, second.data.code]).toEqual([409, 'ATTENTION_IS_RESOLVED']);
+      expect(await statuses()).toEqual(['SUBMITTED', 'SUBMITTED']);
+      jest.restoreAllMocks();
+      payroll.clock.set(new Date(Date.parse(`${payroll.executionDate()}T12:00:00Z`) + 6 * DAY_MS));
+      await eventually(async () => {
+        await wakeFollowers();
+        return (await kinds()).includes('ENDED_BY_BANK');
+      }, 20_000);
+      const anew = await payroll.askedAbout(id, 'ENDED_BY_BANK');
+      expect((await payroll.as('finance').get(anew)).data.happened).toContain('It went on with it');
+      expect((await payroll.decide(anew, NOT_EXECUTED)).status).toBe(200);
+      expect(await statuses()).toEqual(['VOID', 'VOID']);
+    },
+  );
 
   it('is kept as it was shown to who declares its payments NOT_PAID', async () => {
     const { meaning } = await overdue(2);
