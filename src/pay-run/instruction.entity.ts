@@ -76,6 +76,7 @@ export class BankPaymentRow {
   @Column('text', { nullable: true }) bankStatus!: string | null;
   @Column('text', { nullable: true }) shownStatus!: string | null;
   @Column('timestamptz', { nullable: true }) behindSince!: Date | null;
+  @Column('timestamptz', { nullable: true }) moreBackSince!: Date | null;
   /** The fields that are shown otherwise than they were sent, by commas. */
   @Column('text', { nullable: true }) shownOtherwise!: string | null;
   @Column('boolean') chargesUnread!: boolean;

@@ -44,6 +44,12 @@ const RETURN: Row = {
   release_sequence: 1,
 };
 const HELD: Row = { status: 'HELD', live: false };
+const PARTS = {
+  kind: 'trigger',
+  on: 'payment',
+  object: 'refuse_whole_of_parts',
+  says: 'part_stays_part',
+} as const;
 const JOINS = `UPDATE payment SET status = 'READY', live = true WHERE id = '${String(payment['id'])}'`;
 /** A release of the first employee is withdrawn. */
 const withdrawn = (sequence: number) =>
@@ -271,13 +277,27 @@ export const PAYMENT_GUARDS: Guard[] = [
     forbidden: payments({ returned_minor: 1 }),
   },
   {
-    name: 'what came back whole came back in no part',
+    name: 'no more comes back than was paid',
     kind: 'constraint',
     on: 'payment',
     object: 'part_came_back',
+    given: [...SETTLED, payments({ returned_at: '2026-11-28', returned_minor: 1 })],
+    lawful: 'UPDATE payment SET returned_minor = amount_minor WHERE returned_at IS NOT NULL',
+    forbidden: 'UPDATE payment SET returned_minor = amount_minor + 1 WHERE returned_at IS NOT NULL',
+  },
+  {
+    name: 'what came back whole came back in no part',
+    ...PARTS,
     given: [...SETTLED, payments({ returned_at: '2026-11-28' })],
     lawful: 'UPDATE payment SET returned_minor = amount_minor - 1 WHERE returned_at IS NOT NULL',
     forbidden: 'UPDATE payment SET returned_minor = amount_minor WHERE returned_at IS NOT NULL',
+  },
+  {
+    name: 'what came back in part is never said to have come back in none',
+    ...PARTS,
+    given: [...SETTLED, payments({ returned_at: '2026-11-28', returned_minor: 1 })],
+    lawful: payments({ returned_minor: 2 }),
+    forbidden: payments({ returned_minor: null }),
   },
   ...[{ employee_id: 'E9' }, { period: '2026-12' }, { kind_of_pay: 'BONUS' }].map((change): Guard => ({
     name: `a payment replaces none of another ${Object.keys(change).join()}`,

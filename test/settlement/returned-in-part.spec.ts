@@ -6,6 +6,7 @@ import type { FollowedPayment } from '../../src/settlement/follow-plan';
 import { backInPart, recordBackInPart, withParts } from '../../src/settlement/returned-in-part';
 import { followed } from './followed-payment';
 
+const LAG_MS = 600_000;
 const NAME = 'Ada Number';
 const tx = {
   employerId: 'e',
@@ -30,7 +31,10 @@ const record = (change: Partial<BankPayment> = {}): BankPayment => ({
 });
 
 async function partOf(payment: FollowedPayment, ...records: BankPayment[]): Promise<bigint | undefined> {
-  const found = await backInPart(tx, personal, new Map([['b', payment]]), new Map([['b', records]]));
+  const found = await backInPart(tx, personal, new Map([['b', payment]]), new Map([['b', records]]), {
+    isDone: false,
+    maxAgeMs: LAG_MS,
+  });
   return found.get(payment.rowNo)?.shown.amountMinor;
 }
 
@@ -81,22 +85,86 @@ describe('a payment that is shown as returned with less than was paid', () => {
     expect(await partOf(sent(), record(), record(change))).toBeUndefined();
   });
 
-  it('stands with the least that was ever shown', () => {
-    const standing = (returnedMinor: bigint | null, shownMinor: bigint) => {
-      const payment = sent({ returnedMinor });
-      const shown = { ...record(), amountMinor: shownMinor };
-      return withParts([payment], new Map([[1, { payment, shown }]]))[0]!.returnedMinor;
-    };
-    expect(standing(null, 900n)).toBe(900n);
-    expect(standing(900n, 800n)).toBe(800n);
-    expect(standing(800n, 900n)).toBe(800n);
-  });
-
   it('is not recorded where less was shown before', async () => {
     const query = jest.fn(() => Promise.resolve([]));
     const shown = { ...record(), amountMinor: 900n };
-    const parts = [{ payment: sent({ returnedMinor: 800n }), shown }];
+    const parts = [{ payment: sent({ returnedMinor: 800n, moreBackForMs: 0 }), shown, counts: false }];
     await recordBackInPart({ query } as unknown as EmployerTransaction, personal, {} as Instruction, parts);
     expect(query).not.toHaveBeenCalled();
+  });
+});
+
+const paid = (change: Partial<FollowedPayment> = {}) =>
+  followed({ amountMinor: 1_000n, status: 'SETTLED', bankStatus: 'SETTLED', rank: 14, ...change });
+const back = (change: Partial<FollowedPayment>) =>
+  paid({ bankStatus: 'RETURNED', returned: true, ...change });
+const shown = (status: string, amountMinor?: bigint, more: Partial<BankPayment> = {}) =>
+  record({ wasSettled: false, status, amountMinor, ...more });
+
+/** What counts as come back of a payment after a read that shows these records; null for none that is less. */
+const countsAfter = async (payment: FollowedPayment, records: readonly BankPayment[], isDone = false) => {
+  const [byId, shownById] = [new Map([['b', payment]]), new Map([['b', records]])];
+  const parts = await backInPart(tx, personal, byId, shownById, { isDone, maxAgeMs: LAG_MS });
+  return parts.size === 0 ? undefined : withParts([payment], parts)[0]?.returnedMinor;
+};
+
+describe('what came back of a payment', () => {
+  it.each<[string, FollowedPayment, BankPayment[], bigint | null | undefined]>([
+    ['less is shown', paid(), [shown('RETURNED', 900n)], 900n],
+    ['of two the least is', paid(), [shown('RETURNED', 900n), shown('RETURNED', 800n)], 800n],
+    ['all of it is shown, and never less', back({}), [shown('RETURNED', 1_000n)], undefined],
+    ['less still is shown', back({ returnedMinor: 900n }), [shown('RETURNED', 800n)], 800n],
+    ['more is shown for the first time', back({ returnedMinor: 800n }), [shown('RETURNED', 900n)], 800n],
+    [
+      'more is shown for no longer than a read can be old',
+      back({ returnedMinor: 800n, moreBackForMs: LAG_MS - 1 }),
+      [shown('RETURNED', 1_000n)],
+      800n,
+    ],
+    [
+      'more is shown for longer than that',
+      back({ returnedMinor: 800n, moreBackForMs: LAG_MS }),
+      [shown('RETURNED', 900n)],
+      900n,
+    ],
+    [
+      'all of it is',
+      back({ returnedMinor: 800n, moreBackForMs: LAG_MS }),
+      [shown('RETURNED', 1_000n)],
+      1_000n,
+    ],
+    [
+      'all of it is, beside what was shown before',
+      back({ returnedMinor: 800n, moreBackForMs: LAG_MS }),
+      [shown('RETURNED', 1_000n), shown('RETURNED', 800n)],
+      800n,
+    ],
+    [
+      'less is shown again after all of it was',
+      back({ returnedMinor: 1_000n }),
+      [shown('RETURNED', 800n)],
+      800n,
+    ],
+    [
+      'no amount is shown any more',
+      back({ returnedMinor: 800n, moreBackForMs: LAG_MS }),
+      [shown('RETURNED')],
+      undefined,
+    ],
+  ])('where %s', async (_, payment, records, minor) => {
+    expect(await countsAfter(payment, records)).toBe(minor);
+  });
+
+  it.each<[string, BankPayment, boolean]>([
+    ['failed', shown('FAILED'), false],
+    ['not processable', shown('SUB_IS_VALID', 1_000n, { groupStatus: 'NOTPROCESSABLE' }), true],
+  ])('is nothing of what the same read ends as %s', async (_, other, isDone) => {
+    const open = paid({ status: 'SUBMITTED', bankStatus: other.status, rank: 6 });
+    expect(await countsAfter(open, [shown('RETURNED', 900n), other], isDone)).toBeUndefined();
+    expect(await countsAfter(open, [shown('RETURNED', 900n)])).toBe(900n);
+  });
+
+  it('is less also of what the same read shows as failed, once it was settled', async () => {
+    expect(await countsAfter(paid(), [shown('RETURNED', 900n), shown('FAILED')])).toBe(900n);
   });
 });
