@@ -24,11 +24,8 @@ const TICKED: GuardObject & { says: string } = {
   says: 'ibans_are_ticked',
 };
 const TICKS_ASKED_FOR = `UPDATE employer SET tick_ibans = true WHERE id = '${a.employer}'`;
-const MAY_APPROVE = insertion('person_role', {
-  ...first.person_role,
-  person_id: APPROVER,
-  role: 'approver',
-});
+const role = (person_id: string, name: string): Row => ({ ...first.person_role, person_id, role: name });
+const MAY_APPROVE = insertion('person_role', role(APPROVER, 'approver'));
 const NEXT_VERSION = insertion('pay_run_version', { ...second.pay_run_version, prepared_by: OTHER });
 const unguarded = (...statements: string[]) =>
   [
@@ -115,6 +112,36 @@ export const COMPARISON_GUARDS: Guard[] = [
     given: [TICKS_ASKED_FOR, MAY_APPROVE, insertion('run_difference', unticked)],
     lawful: `${insertion('iban_tick', row)}; ${insertion('approval', approval)}`,
     forbidden: `${insertion('iban_tick', { ...row, ticked_by: OTHER })}; ${insertion('approval', approval)}`,
+  })),
+  ...[
+    { whose: 'who has another role', by: OTHER, given: [insertion('person_role', role(OTHER, 'finance'))] },
+    {
+      whose: 'who may approve for another employer',
+      by: OTHER,
+      given: [insertion('person_role', { ...role(OTHER, 'approver'), employer_id: idsOf(2).employer })],
+    },
+    {
+      whose: 'who prepared it',
+      by: PREPARER,
+      given: [
+        insertion('person_role', role(PREPARER, 'approver')),
+        'DROP TRIGGER refuse_tick_by_a_preparer ON iban_tick',
+      ],
+    },
+    {
+      whose: 'who left',
+      by: OTHER,
+      given: [
+        insertion('person_role', role(OTHER, 'approver')),
+        `UPDATE person SET disabled_at = now() WHERE id = '${OTHER}'`,
+      ],
+    },
+  ].map(({ whose, by, given }): Guard => ({
+    name: `an approval waits for the tick of another than one ${whose}`,
+    ...TICKED,
+    given: [TICKS_ASKED_FOR, MAY_APPROVE, insertion('run_difference', unticked), ...given],
+    lawful: `${insertion('iban_tick', tick)}; ${insertion('approval', approval)}`,
+    forbidden: `${insertion('iban_tick', { ...tick, ticked_by: by })}; ${insertion('approval', approval)}`,
   })),
   {
     name: 'an approval waits for the ticks of its own version',

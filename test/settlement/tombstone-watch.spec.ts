@@ -15,7 +15,7 @@ import { loadFollowed } from '../../src/settlement/followed';
 import type { PaymentSource } from '../../src/settlement/payment-source';
 import { TombstoneWatch } from '../../src/settlement/tombstone-watch';
 import { tellOfUnrecordedMove } from '../../src/submission/unrecorded-move';
-import { idsOf } from '../database/two-employers';
+import { idsOf, RESTORE } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
 import { connected, execute, isWaitedFor, select } from '../support/database';
 import { eventually } from '../support/eventually';
@@ -50,6 +50,7 @@ async function readAs(standing: Partial<Standing>, tookMs = 0): Promise<void> {
   );
 }
 
+const MOVED = `SELECT bank_status AS status FROM moved_instruction WHERE instruction_id = '${ours.unmoved}'`;
 const asked = () =>
   select(
     office.server.superuserUrl,
@@ -130,6 +131,43 @@ describe('what was given up, and is shown in a status that no document names', (
     expect(await asked()).toHaveLength(1);
   });
 
+  /** What a restore found of it, and whether two people said on the bank's word that it was executed. */
+  const foundAs = (status: string, action: string | null = null) =>
+    execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica;
+       INSERT INTO forgotten_instruction (employer_id, bank_instruction_id, restore_id, pay_run_id, bank_status, action_id)
+       VALUES ('${ours.employer}', 'given-up', '${RESTORE}', '${ours.run}', '${status}', ${action === null ? 'NULL' : `'${action}'`})`,
+    );
+
+  it('is not asked about as what a restore found it in already, and is as anything else', async () => {
+    await foundAs('BOOKED_OUT');
+    await read('BOOKED_OUT');
+    expect(await asked()).toEqual([]);
+    await read('BOOKED_IN');
+    expect(await asked()).toMatchObject([{ kind: 'UNKNOWN_STATUS' }]);
+  });
+
+  it('is asked about in each such status by itself', async () => {
+    await read('BOOKED_OUT');
+    await read('BOOKED_IN');
+    await read('BOOKED_OUT');
+    expect((await asked()).map(({ happened }) => String(happened).split(': ')[1]).sort()).toEqual([
+      'BOOKED_IN.',
+      'BOOKED_OUT.',
+    ]);
+  });
+
+  it.each(['BOOKED_OUT', 'EXCHANGED'])(
+    'is neither asked about nor written down as moved once two people said that it was executed: %s',
+    async (status) => {
+      await foundAs('BOOKED_OUT', ours.action);
+      await read(status);
+      expect(await asked()).toEqual([]);
+      expect(await select(office.server.superuserUrl, MOVED)).toEqual([]);
+    },
+  );
+
   it('is a breach where anything of it is past its submit too', async () => {
     await read('BOOKED_OUT', 'EXCHANGED');
     expect(await asked()).toMatchObject([{ kind: 'INVARIANT_BREACH' }]);
@@ -203,6 +241,19 @@ describe('what was released while the bank left open whether somebody else submi
     await initiated(2_000);
     expect(await told()).toMatchObject([{ ...DOUBTED, resolution: null }]);
     await initiated();
+    expect(await told()).toMatchObject([DOUBTED, { happened: STALE, resolution: null }]);
+  });
+
+  it('is not told anew by a read that shows it ended and not each payment of it', async () => {
+    await released();
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica; UPDATE attention SET opened_at = opened_at - interval '61 s'`,
+    );
+    const ended = { shown: { status: 'CANCELLED' } as BankInstruction, statuses: ['CANCELLED'] };
+    await readAs({ ...ended, isUnclear: false, isWhole: false });
+    expect(await told()).toMatchObject([{ ...DOUBTED, resolution: null }]);
+    await readAs({ ...ended, isUnclear: false, isWhole: true });
     expect(await told()).toMatchObject([DOUBTED, { happened: STALE, resolution: null }]);
   });
 
@@ -295,11 +346,7 @@ describe('what people decided as moved though it was never submitted, and was gi
       ({ kind, count, amountMinor }) => ({ kind, count, amountMinor }),
     );
   const moved = { kind: 'INVARIANT_BREACH', count: 1, amountMinor: 100n };
-  const remembered = () =>
-    select(
-      office.server.superuserUrl,
-      `SELECT bank_status AS status FROM moved_instruction WHERE instruction_id = '${ours.unmoved}'`,
-    );
+  const remembered = () => select(office.server.superuserUrl, MOVED);
 
   it('is remembered, and stops nothing a second time, however far the bank goes on with it', async () => {
     await unsent();
