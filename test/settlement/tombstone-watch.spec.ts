@@ -57,6 +57,15 @@ const asked = () =>
     `SELECT kind, happened FROM attention WHERE resolved_at IS NULL AND instruction_id = '${ours.unmoved}'`,
   );
 
+/** What a restore found of it, and whether two people said on the bank's word that it was executed. */
+const foundAs = (status: string, action: string | null = null) =>
+  execute(
+    office.server.superuserUrl,
+    `SET session_replication_role = replica;
+     INSERT INTO forgotten_instruction (employer_id, bank_instruction_id, restore_id, pay_run_id, bank_status, action_id)
+     VALUES ('${ours.employer}', 'given-up', '${RESTORE}', '${ours.run}', '${status}', ${action === null ? 'NULL' : `'${action}'`})`,
+  );
+
 it('what was given up is asked for by itself too where no list shows it, whether or not an account is known to allow that', async () => {
   const standing = jest.fn(() => Promise.resolve({ statuses: [], isUnclear: false }));
   const watch = new TombstoneWatch(
@@ -130,15 +139,6 @@ describe('what was given up, and is shown in a status that no document names', (
     await readAs({ shown: { status: 'INITIATED' } as BankInstruction, statuses: ['INITIATED'] });
     expect(await asked()).toHaveLength(1);
   });
-
-  /** What a restore found of it, and whether two people said on the bank's word that it was executed. */
-  const foundAs = (status: string, action: string | null = null) =>
-    execute(
-      office.server.superuserUrl,
-      `SET session_replication_role = replica;
-       INSERT INTO forgotten_instruction (employer_id, bank_instruction_id, restore_id, pay_run_id, bank_status, action_id)
-       VALUES ('${ours.employer}', 'given-up', '${RESTORE}', '${ours.run}', '${status}', ${action === null ? 'NULL' : `'${action}'`})`,
-    );
 
   it('is not asked about as what a restore found it in already, and is as anything else', async () => {
     await foundAs('BOOKED_OUT');
@@ -418,6 +418,21 @@ describe('what people decided as moved though it was never submitted, and was gi
       expect(await acknowledged([ours.run, ours.spareRun])).toEqual([...left, again]);
     },
   );
+
+  it('stops nothing while people are asked about it as a submit that a restore found, and is remembered', async () => {
+    await unsent();
+    await foundAs('SUB_REQUIRED');
+    await read(FURTHER);
+    expect([await asked(), await isStopped()]).toEqual([[], false]);
+    expect(await remembered()).toEqual([{ status: FURTHER }]);
+  });
+
+  it('stops everything where a restore found it in a status that no document names', async () => {
+    await unsent();
+    await foundAs('BOOKED_OUT');
+    await read(FURTHER);
+    expect([await asked(), await isStopped()]).toMatchObject([[{ kind: 'INVARIANT_BREACH' }], true]);
+  });
 
   it('stops everything where nobody has decided yet, or something else of it', async () => {
     await unsent();

@@ -4,7 +4,7 @@ import { instructionOfRun } from '../../src/pay-run/instruction.store';
 import { GivenUpLook } from '../../src/submission/given-up-look';
 import type { InstructionReader, SubmittedBefore } from '../../src/submission/read-back';
 import type { PayableRow, Work } from '../../src/submission/work';
-import { idsOf, insertion, Row, secondRows } from '../database/two-employers';
+import { idsOf, insertion, RESTORE, Row, secondRows } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
 import { connected, execute, isWaitedFor, select } from '../support/database';
 import { eventually } from '../support/eventually';
@@ -77,6 +77,17 @@ describe('what was given up, before something is submitted in its place', () => 
     expect([await remembered(), await isStopped()]).toEqual([[{ status: 'EXCHANGED' }], true]);
     // People are told, and decide.
     expect(await stands(MOVED)).toBe(true);
+  });
+
+  it('does not stand, and stops nothing, where two people said on the word of the bank that it was executed', async () => {
+    await as(
+      `DELETE FROM submit_attempt WHERE id = '${ours.attempt}'`,
+      `INSERT INTO forgotten_instruction (employer_id, bank_instruction_id, restore_id, pay_run_id, bank_status, action_id)
+       SELECT employer_id, bank_instruction_id, '${RESTORE}', pay_run_id, 'BOOKED_OUT', '${ours.action}'
+       FROM instruction WHERE id = '${ours.unmoved}'`,
+    );
+    expect(await stands(MOVED)).toBe(false);
+    expect([await remembered(), await isStopped()]).toEqual([[{ status: 'EXCHANGED' }], false]);
   });
 
   it('does not stand while the bank cannot be read', async () => {
