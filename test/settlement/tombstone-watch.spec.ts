@@ -312,6 +312,38 @@ describe('what was given up, has moved, and is paid again by a run of which noth
   );
 });
 
+describe('what was given up, has moved, and was to pay whom an open run pays', () => {
+  const stopped = () =>
+    select(
+      office.server.superuserUrl,
+      `SELECT stopped_reason AS reason FROM pay_run WHERE id = '${ours.run}' AND stopped_at IS NOT NULL`,
+    );
+
+  it('stops that run', async () => {
+    await read('EXCHANGED');
+    expect(await stopped()).toEqual([{ reason: 'POSSIBLE_DUPLICATE_PAY' }]);
+    expect(await asked()).toContainEqual({
+      kind: 'INVARIANT_BREACH',
+      happened: expect.anything() as unknown,
+    });
+  });
+
+  it('does not stop it where they are left out of it when its turn comes', async () => {
+    await connected(office.server.superuserUrl, async (people) => {
+      await people.query(`BEGIN; SELECT FROM pay_run WHERE id = '${ours.run}' FOR UPDATE`);
+      const underWay = read('EXCHANGED');
+      await eventually(() => isWaitedFor(people), 5_000);
+      await people.query(
+        `SET LOCAL session_replication_role = replica;
+         UPDATE payment SET status = 'EXCLUDED', live = false, excluded_reason = 'paid' WHERE id = '${ours.payment}'; COMMIT`,
+      );
+      await underWay;
+    });
+    expect(await stopped()).toEqual([]);
+    expect(await asked()).toMatchObject([{ kind: 'INVARIANT_BREACH' }]);
+  });
+});
+
 describe('what people decided as moved though it was never submitted, and was given up since', () => {
   const [DECIDED, FURTHER] = ['SUB_REQUIRED', 'SETTLED'] as const;
   /** Nothing of it was sent by another attempt. */
