@@ -322,10 +322,31 @@ describe('what was given up, has moved, and was to pay whom an open run pays', (
   it('stops that run', async () => {
     await read('EXCHANGED');
     expect(await stopped()).toEqual([{ reason: 'POSSIBLE_DUPLICATE_PAY' }]);
+    const told = `SELECT FROM attention WHERE kind = 'POSSIBLE_DUPLICATE_PAY' AND subject_id = '${ours.run}'`;
+    expect(await select(office.server.superuserUrl, told)).toHaveLength(1);
     expect(await asked()).toContainEqual({
       kind: 'INVARIANT_BREACH',
       happened: expect.anything() as unknown,
     });
+  });
+
+  it('stops none that has ended', async () => {
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica; UPDATE pay_run SET status = 'SETTLED' WHERE id = '${ours.run}'`,
+    );
+    await read('EXCHANGED');
+    expect(await stopped()).toEqual([]);
+  });
+
+  it('leaves the stop of a person as it is', async () => {
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE pay_run SET stopped_at = now(), stopped_reason = 'they said so' WHERE id = '${ours.run}'`,
+    );
+    await read('EXCHANGED');
+    expect(await stopped()).toEqual([{ reason: 'they said so' }]);
   });
 
   it('does not stop it where they are left out of it when its turn comes', async () => {
@@ -390,6 +411,18 @@ describe('what people decided as moved though it was never submitted, and was gi
     await read(FURTHER);
     expect([await asked(), await isStopped()]).toEqual([[], false]);
     expect(await remembered()).toEqual([{ status: DECIDED }]);
+  });
+
+  it('stops nothing a second time where what was sent since is another row of its run', async () => {
+    await unsent();
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica; UPDATE payment SET status = 'SETTLED' WHERE id = '${ours.secondPayment}'`,
+    );
+    await seenMoved();
+    await office.resume();
+    await read(FURTHER);
+    expect([await asked(), await isStopped()]).toEqual([[], false]);
   });
 
   it('stops nothing a second time either, before it is given up, when the bank goes on with it', async () => {
