@@ -330,6 +330,16 @@ describe('what was given up, has moved, and was to pay whom an open run pays', (
     });
   });
 
+  it('stops that run once: people may have resumed it', async () => {
+    await read('EXCHANGED');
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica; UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL`,
+    );
+    await read('SETTLED');
+    expect(await stopped()).toEqual([]);
+  });
+
   it('stops none that has ended', async () => {
     await execute(
       office.server.superuserUrl,
