@@ -425,6 +425,15 @@ describe('an employee who is paid already', () => {
     expect(await rowsOf(id)).toEqual(['2 READY 1']);
   });
 
+  it('is paid by a release that was made since the row was held, and no later row is', async () => {
+    await upload([row('E1', '1.00')]);
+    const id = await upload([row('E1', '2.00')]);
+    await allowFurtherPay();
+    await release(id, 'EMPLOYEE_ALREADY_PAID', 2);
+    expect(await rowsOf(id)).toEqual(['2 READY 1']);
+    expect(await rowsOf(await upload([row('E1', '3.00')]))).toEqual(['2 HELD 0']);
+  });
+
   it('is not paid by a release that the upload took and that was withdrawn since', async () => {
     await limit(50_000n);
     await upload([row('E1', '1.00')]);

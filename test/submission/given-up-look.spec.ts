@@ -91,7 +91,7 @@ describe('what was given up, before something is submitted in its place', () => 
   });
 
   it('does not stand while the bank cannot be read', async () => {
-    const silent = new BankUnreachable('getInstruction', true, 'ECONNRESET');
+    const silent = new BankUnreachable('ECONNRESET', true);
     await expect(stands(silent)).rejects.toBe(silent);
   });
 
