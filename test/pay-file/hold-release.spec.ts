@@ -661,6 +661,20 @@ describe('a row held beside another run', () => {
       ]);
     });
 
+    it('may have used up a release that the upload of a held row took', async () => {
+      await limit(50_000n);
+      await upload([row('E1', '1.00')]);
+      await allowFurtherPay();
+      const id = await upload([row('E1', '900.00'), row('E2', '3.00')]);
+      const other = await upload([row('E1', '2.00')]);
+      expect([await rowsOf(id), await rowsOf(other)]).toEqual([['2 HELD 1', '3 READY 0'], ['2 READY 1']]);
+      await restore();
+      await desk.cancel(employer, showId('run', other));
+      await expect(release(id, 'PAYMENT_ABOVE_LIMIT', 2)).rejects.toMatchObject({
+        code: 'HELD_PAYMENT_OUTDATED',
+      });
+    });
+
     it('pays nobody again by the release of anything else: the row comes as one held for that', async () => {
       await limit(50_000n);
       const id = await upload([row('E1', '900.00'), row('E2')]);
