@@ -8,7 +8,6 @@ import { PlannedInstruction } from '../pay-run/instruction.entity';
 import { instructionsOfRuns, lockInstruction } from '../pay-run/instruction.store';
 import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
 import { PayRun } from '../pay-run/pay-run.entity';
-import { lockRun } from '../pay-run/pay-run.store';
 import { awaitTurnOfOpenRuns } from '../pay-run/stop';
 import { InstructionReader } from './read-back';
 import type { PayableRow, Work } from './work';
@@ -41,7 +40,6 @@ export class GivenUpLook {
     if (moved.length === 0) return true;
     await this.database.inEmployer(claim.employerId, async (tx) => {
       await awaitTurnOfOpenRuns(tx);
-      await lockRun(tx, run.id);
       await fence(tx, claim);
       for (const [{ instruction, planned }, status] of moved)
         await tellOfMovedTombstone(tx, await lockInstruction(tx, instruction.id), planned, status);

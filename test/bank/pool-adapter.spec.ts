@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import * as net from 'node:net';
 import fc from 'fast-check';
+import { Agent } from 'undici';
 import { BankHttp, type HttpResult } from '../../src/bank/http';
 import { inWords } from '../../src/bank/errors';
 import { answer, LIMITS, ScriptedBank, SHORT_LIMITS } from './scripted-bank';
@@ -35,6 +36,43 @@ describe('the pool that carries the exchanges', () => {
     await eventually(() => answers.length > 1, 5_000);
     answers[1]?.();
     expect((await Promise.all(both)).map((result) => result.kind)).toEqual(['answer', 'answer']);
+    narrow.close();
+  });
+
+  it('puts no read behind another of which the answer has begun', async () => {
+    const narrow = new BankHttp({ ...LIMITS, maxSockets: 1 });
+    const answers: (() => void)[] = [];
+    bank.handler = (_request, response) => {
+      response.writeHead(200, { 'Content-Type': 'application/json' }).flushHeaders();
+      answers.push(() => response.end('{}'));
+    };
+    const reads = [1, 2].map(() => narrow.send({ method: 'GET', url: bank.url, headers: {} }));
+    await eventually(() => answers.length > 0, 5_000);
+    await pause(100);
+    expect(bank.requests).toHaveLength(1);
+    answers[0]?.();
+    await eventually(() => answers.length > 1, 5_000);
+    answers[1]?.();
+    expect((await Promise.all(reads)).map((result) => result.kind)).toEqual(['answer', 'answer']);
+    narrow.close();
+  });
+
+  it('sends no request a second time, whatever carries it would do', async () => {
+    const controllers = [1, 2].map(() => ({ abort: jest.fn() }));
+    jest.spyOn(Agent.prototype, 'dispatch').mockImplementationOnce((_request, handler) => {
+      for (const one of controllers) handler.onRequestStart?.(one as never, undefined);
+      return true;
+    });
+    expect(await post(http, '{}')).toEqual({ kind: 'failed', sent: true, why: 'given-up' });
+    expect(controllers[1]?.abort).toHaveBeenCalled();
+  });
+
+  it('has its connection back from what was given up', async () => {
+    const narrow = new BankHttp({ ...SHORT_LIMITS, maxSockets: 1 });
+    bank.handler = () => undefined;
+    expect(await post(narrow, 'first')).toMatchObject({ kind: 'failed', sent: true });
+    bank.handler = (_request, response) => answer(response, 200, {});
+    expect(await post(narrow, 'second')).toMatchObject({ kind: 'answer' });
     narrow.close();
   });
 

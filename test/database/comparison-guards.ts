@@ -24,14 +24,17 @@ const TICKED: GuardObject & { says: string } = {
   says: 'ibans_are_ticked',
 };
 const TICKS_ASKED_FOR = `UPDATE employer SET tick_ibans = true WHERE id = '${a.employer}'`;
-const MAY_APPROVE = insertion('person_role', {
-  ...first.person_role,
-  person_id: APPROVER,
-  role: 'approver',
-});
+const role = (person_id: string, name: string): Row => ({ ...first.person_role, person_id, role: name });
+const MAY_APPROVE = insertion('person_role', role(APPROVER, 'approver'));
 const NEXT_VERSION = insertion('pay_run_version', { ...second.pay_run_version, prepared_by: OTHER });
-const inState = (status: string) => `SET LOCAL session_replication_role = replica;
-  UPDATE pay_run SET status = '${status}' WHERE id = '${a.run}'; SET LOCAL session_replication_role = origin`;
+const unguarded = (...statements: string[]) =>
+  [
+    'SET LOCAL session_replication_role = replica',
+    ...statements,
+    'SET LOCAL session_replication_role = origin',
+  ].join('; ');
+const inState = (status: string) =>
+  unguarded(`UPDATE pay_run SET status = '${status}' WHERE id = '${a.run}'`);
 const unticked: Row = { ...difference, kind: 'IBAN_CHANGED', n: 2, payment_id: a.voidPayment };
 const next: Row = {
   ...approval,
@@ -41,6 +44,45 @@ const next: Row = {
   prepared_by: OTHER,
 };
 const decision: Row = { ...tick, run_version: 2, payment_id: null, reason: 'the first run' };
+
+const OF_NOW: GuardObject & { says: string } = {
+  kind: 'trigger',
+  on: 'approval',
+  object: 'refuse_approval_by_an_old_comparison',
+  says: 'comparison_is_of_now',
+};
+const IN_TIME = [TICKS_ASKED_FOR, MAY_APPROVE, inState('READY'), NEXT_VERSION];
+const ANEW: Row = { ...first.run_comparison, run_version: 2 };
+const COMPARED = insertion('run_comparison', ANEW);
+const [EARLIER, WAS_PAID, WAS_PAID_TOO] = a.fresh;
+/** Both of the next version were paid on the same IBANs the month before. */
+const PAID_EARLIER = unguarded(
+  insertion('pay_run', {
+    ...second.pay_run,
+    id: EARLIER,
+    period: '2026-10',
+    status: 'SETTLED',
+    schedule_id: null,
+  }),
+  ...[
+    { id: WAS_PAID, row_no: 1, employee_id: 'E1' },
+    { id: WAS_PAID_TOO, row_no: 2, employee_id: 'E7' },
+  ].map((change) =>
+    insertion('payment', {
+      ...first.payment,
+      pay_run_id: EARLIER,
+      period: '2026-10',
+      status: 'SETTLED',
+      ...change,
+    }),
+  ),
+);
+/** The IBAN of a payment is asked about in the next version, and ticked. */
+const asked = (payment_id: string, change: Row = {}) =>
+  [
+    insertion('run_difference', { ...first.run_difference, run_version: 2, payment_id, ...change }),
+    insertion('iban_tick', { ...first.iban_tick, run_version: 2, payment_id }),
+  ].join('; ');
 
 /** Of the run with copies, by who prepared the run that they are of. */
 const tickOfCopies: Row = {
@@ -70,6 +112,36 @@ export const COMPARISON_GUARDS: Guard[] = [
     given: [TICKS_ASKED_FOR, MAY_APPROVE, insertion('run_difference', unticked)],
     lawful: `${insertion('iban_tick', row)}; ${insertion('approval', approval)}`,
     forbidden: `${insertion('iban_tick', { ...row, ticked_by: OTHER })}; ${insertion('approval', approval)}`,
+  })),
+  ...[
+    { whose: 'who has another role', by: OTHER, given: [insertion('person_role', role(OTHER, 'finance'))] },
+    {
+      whose: 'who may approve for another employer',
+      by: OTHER,
+      given: [insertion('person_role', { ...role(OTHER, 'approver'), employer_id: idsOf(2).employer })],
+    },
+    {
+      whose: 'who prepared it',
+      by: PREPARER,
+      given: [
+        insertion('person_role', role(PREPARER, 'approver')),
+        'DROP TRIGGER refuse_tick_by_a_preparer ON iban_tick',
+      ],
+    },
+    {
+      whose: 'who left',
+      by: OTHER,
+      given: [
+        insertion('person_role', role(OTHER, 'approver')),
+        `UPDATE person SET disabled_at = now() WHERE id = '${OTHER}'`,
+      ],
+    },
+  ].map(({ whose, by, given }): Guard => ({
+    name: `an approval waits for the tick of another than one ${whose}`,
+    ...TICKED,
+    given: [TICKS_ASKED_FOR, MAY_APPROVE, insertion('run_difference', unticked), ...given],
+    lawful: `${insertion('iban_tick', tick)}; ${insertion('approval', approval)}`,
+    forbidden: `${insertion('iban_tick', { ...tick, ticked_by: by })}; ${insertion('approval', approval)}`,
   })),
   {
     name: 'an approval waits for the ticks of its own version',
@@ -107,29 +179,80 @@ export const COMPARISON_GUARDS: Guard[] = [
   ...[
     {
       what: 'a comparison with the pay before as it is now',
-      lawful: [a.payment, a.secondPayment]
-        .flatMap((payment_id, index) => [
-          insertion('run_difference', { ...first.run_difference, run_version: 2, n: index + 1, payment_id }),
-          insertion('iban_tick', { ...first.iban_tick, run_version: 2, payment_id }),
-        ])
-        .join('; '),
+      lawful: [a.payment, a.secondPayment].map((id, index) => asked(id, { n: index + 1 })).join('; '),
     },
     { what: 'what is being submitted', lawful: inState('SUBMITTING') },
+    {
+      what: 'what an employer compares that asks for no ticks',
+      lawful: `UPDATE employer SET tick_ibans = false WHERE id = '${a.employer}'`,
+    },
   ].map(({ what, lawful }): Guard => ({
     name: `an approval is over ${what}`,
-    kind: 'trigger',
-    on: 'approval',
-    object: 'refuse_approval_by_an_old_comparison',
-    says: 'comparison_is_of_now',
-    given: [
-      TICKS_ASKED_FOR,
-      MAY_APPROVE,
-      inState('READY'),
-      NEXT_VERSION,
-      insertion('run_comparison', { ...first.run_comparison, run_version: 2 }),
-    ],
+    ...OF_NOW,
+    given: [...IN_TIME, COMPARED],
     lawful: `${lawful}; ${insertion('approval', next)}`,
     forbidden: insertion('approval', next),
+  })),
+  ...[
+    { what: 'came back since', change: `UPDATE payment SET returned_at = now() WHERE id = '${WAS_PAID}'` },
+    {
+      what: 'is over since, and was not paid',
+      change: `UPDATE payment SET status = 'VOID', live = false WHERE id = '${WAS_PAID}'`,
+    },
+    {
+      what: 'was paid on another IBAN',
+      change: `UPDATE payment SET iban_hash = '${hashOf(2)}' WHERE id = '${WAS_PAID}'`,
+    },
+    {
+      what: 'was paid to another employee',
+      change: `UPDATE payment SET employee_id = 'E3' WHERE id = '${WAS_PAID}'`,
+    },
+    {
+      what: 'was paid as another kind of pay',
+      change: `UPDATE pay_run SET kind_of_pay = 'BONUS' WHERE id = '${EARLIER}'`,
+    },
+    {
+      what: 'was paid for a later month',
+      change: `UPDATE pay_run SET period = '2026-12' WHERE id = '${EARLIER}'`,
+    },
+    {
+      what: 'is being submitted still',
+      change: `UPDATE pay_run SET status = 'SUBMITTING' WHERE id = '${EARLIER}'`,
+    },
+  ].map(({ what, change }): Guard => ({
+    name: `an approval is not over an IBAN that nobody was asked about and that ${what}`,
+    ...OF_NOW,
+    given: [...IN_TIME, COMPARED, PAID_EARLIER],
+    lawful: insertion('approval', next),
+    forbidden: `${unguarded(change)}; ${insertion('approval', next)}`,
+  })),
+  ...[
+    { what: 'of an earlier version', forbidden: '' },
+    { what: 'as of pay that has changed', forbidden: asked(a.payment, { kind: 'NET_CHANGED' }) },
+  ].map(({ what, forbidden }): Guard => ({
+    name: `an IBAN was not asked about ${what}`,
+    ...OF_NOW,
+    given: [
+      ...IN_TIME,
+      COMPARED,
+      PAID_EARLIER,
+      unguarded(`UPDATE payment SET returned_at = now() WHERE id = '${WAS_PAID}'`),
+    ],
+    lawful: `${asked(a.payment)}; ${insertion('approval', next)}`,
+    forbidden: `${forbidden}; ${insertion('approval', next)}`,
+  })),
+  ...[
+    { what: 'that was never compared', lawful: '' },
+    {
+      what: 'that had nothing to compare with',
+      lawful: insertion('run_comparison', { ...ANEW, before_period: null, before_run_ids: '{}' }),
+    },
+  ].map(({ what, lawful }): Guard => ({
+    name: `an approval of all IBANs at once is over a version ${what}`,
+    ...OF_NOW,
+    given: [...IN_TIME, insertion('iban_tick', decision)],
+    lawful: `${lawful}; ${insertion('approval', next)}`,
+    forbidden: `${COMPARED}; ${insertion('approval', next)}`,
   })),
   {
     name: 'who ticks did not prepare any version',

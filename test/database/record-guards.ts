@@ -94,6 +94,20 @@ const worded = (by: Row, of: Row = {}) =>
     insertion('unseen_decision', { ...word, action_id: FRESH, ...of }),
   ].join('; ');
 
+const BY_WORD: Omit<Guard, 'name' | 'lawful' | 'forbidden'> = {
+  kind: 'trigger',
+  on: 'unseen_decision',
+  object: 'refuse_word_without_two_people',
+  says: 'word_needs_two_people',
+};
+/** A look showed it to have moved, in the instruction and row of the word unless said otherwise. */
+const seen = (of: Row) =>
+  insertion('moved_payment', { ...sighted, instruction_id: a.unmoved, row_no: 2, ...of });
+const LATER = '2100-01-01T08:00:00Z';
+const OF_FIRST: Row = { instruction_id: a.instruction[0], row_no: 1, payment_id: a.payment };
+const CAME_BACK = `SET LOCAL session_replication_role = replica;
+  UPDATE payment SET status = 'SETTLED', returned_at = now() WHERE id = '${a.payment}'; SET LOCAL session_replication_role = origin`;
+
 /** Of what two people have the bank's word that it is unpaid. */
 const WORD_GUARDS: Guard[] = [
   ...(<{ by: string; change: Row; of?: Row }[]>[
@@ -102,6 +116,7 @@ const WORD_GUARDS: Guard[] = [
       by: 'two people who decided something else',
       change: { action: 'ACKNOWLEDGE', evidence: null, payment_ids: null },
     },
+    { by: 'two people who say that it was paid', change: { action: 'PAID' } },
     { by: 'two people who named other payments', change: { payment_ids: `{${a.payment}}` } },
     { by: 'two people who were asked about something else', change: { attention_id: a.attention } },
     {
@@ -110,26 +125,36 @@ const WORD_GUARDS: Guard[] = [
       of: { instruction_id: a.instruction[0], row_no: 1, payment_id: a.payment },
     },
     { by: 'two people of another payment than that row is of', change: {}, of: { row_no: 1 } },
+    {
+      by: 'two people of what may still be paid, at the row of another',
+      change: {},
+      of: { payment_id: a.payment },
+    },
   ]).map(({ by, change, of }): Guard => ({
     name: `what the bank does not show is not taken for unpaid by ${by}`,
-    kind: 'trigger',
-    on: 'unseen_decision',
-    object: 'refuse_word_without_two_people',
-    says: 'word_needs_two_people',
+    ...BY_WORD,
     given: [
       'ALTER TABLE unseen_decision DROP CONSTRAINT unseen_decision_employer_id_instruction_id_row_no_fkey',
+      'DELETE FROM moved_payment',
     ],
     lawful: worded({}),
     forbidden: worded(change, of),
   })),
   {
     name: 'what the bank showed to have moved is not taken for unpaid by two people who were asked about it before',
-    kind: 'trigger',
-    on: 'unseen_decision',
-    object: 'refuse_word_without_two_people',
-    says: 'word_needs_two_people',
-    lawful: worded({}),
-    forbidden: `${insertion('moved_payment', { ...sighted, instruction_id: a.unmoved, row_no: word.row_no })}; ${worded({})}`,
+    ...BY_WORD,
+    lawful: [
+      seen({ seen_at: '2020-01-01T08:00:00Z' }),
+      seen({ instruction_id: a.instruction[0], seen_at: LATER }),
+      worded({}, { row_no: 2 }),
+    ].join('; '),
+    forbidden: `${seen({ seen_at: LATER })}; ${worded({}, { row_no: 2 })}`,
+  },
+  {
+    name: 'what may still be paid is not taken for unpaid by two people, and what came back is',
+    ...BY_WORD,
+    lawful: `${CAME_BACK}; ${worded({}, OF_FIRST)}`,
+    forbidden: worded({}, OF_FIRST),
   },
   {
     name: 'the word of the bank is kept once for a row at the bank, of each decision',

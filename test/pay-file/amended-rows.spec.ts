@@ -1,4 +1,5 @@
 import { EmployerTransaction } from '../../src/database/database';
+import { newId } from '../../src/database/new-id';
 import { readId, showId } from '../../src/http/prefixed-id';
 import { amend, Proposal } from '../../src/pay-run/amendment';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
@@ -85,6 +86,40 @@ describe('the rows of another run, after an amendment', () => {
     expect(await holdsOf(second)).toEqual([]);
     await leftOut(second, 5, 6, 7, 8);
     expect(await holdsOf(second)).toEqual([[CODE, november, 3, null]]);
+  });
+
+  it('hold a supplement that has few others left, beside its parent too', async () => {
+    const november = await upload(three, NOVEMBER);
+    const more = ['E4', 'E5', 'E6', 'E7'].map((id) => row(id, '4.00'));
+    await desk.approve(employer, showId('run', november), approver);
+    const supplement = await upload(csv(row('E1', '1.00'), row('E2', '2.00'), row('E3', '3.00'), ...more), {
+      ...NOVEMBER,
+      supplementOf: showId('run', november),
+    });
+    const ofRun = async () => (await holdsOf(supplement)).filter(([code]) => code === CODE);
+    expect(await ofRun()).toEqual([]);
+    await leftOut(supplement, 5, 6, 7);
+    expect(await ofRun()).toEqual([[CODE, november, 3, null]]);
+  });
+
+  it('hold it still where the other one was cancelled after a restore, and may have paid them', async () => {
+    const restored = newId();
+    const first = await upload(three, NOVEMBER);
+    const bonus = await upload(three, { ...NOVEMBER, kindOfPay: 'BONUS' });
+    const ofRun = async () => (await holdsOf(bonus)).filter(([code]) => code === CODE);
+    expect(await ofRun()).toEqual([[CODE, first, 3, null]]);
+    await desk.asSuperuser(
+      `INSERT INTO database_restore (id, what, told_at) VALUES ('${restored}', 'another database', now())`,
+    );
+    try {
+      await desk.cancel(employer, showId('run', first));
+      await amended(bonus, { executionDate: NEAR });
+      expect(await ofRun()).toEqual([[CODE, first, 3, null]]);
+    } finally {
+      await desk.asSuperuser(`DELETE FROM database_restore WHERE id = '${restored}'`);
+    }
+    await amended(bonus, { executionDate: NOVEMBER.executionDate });
+    expect(await ofRun()).toEqual([[CODE, first, 3, 'AMENDED']]);
   });
 
   it('hold it no more once it is far again, or has other rows', async () => {

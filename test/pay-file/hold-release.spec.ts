@@ -140,6 +140,27 @@ describe('the release of a held row', () => {
     expect((await runOf(id)).runVersion).toBe(2);
   });
 
+  it('is not before the bank was read after a restore', async () => {
+    await limit(1n);
+    const id = await upload([row('E1', '10.00')]);
+    const restored = newId();
+    await desk.asSuperuser(
+      `INSERT INTO database_restore (id, what, told_at, noticed_at) VALUES ('${restored}', 'a dump', now(), '2020-01-01');
+       INSERT INTO restore_check (employer_id, restore_id) VALUES ('${employer.employerId}', '${restored}')`,
+    );
+    try {
+      const unread = { code: 'NOT_RECONCILED' };
+      await expect(release(id, 'PAYMENT_ABOVE_LIMIT', 2)).rejects.toMatchObject(unread);
+      await desk.asSuperuser(`UPDATE restore_check SET passed_at = now() WHERE restore_id = '${restored}'`);
+      await release(id, 'PAYMENT_ABOVE_LIMIT', 2);
+    } finally {
+      await desk.asSuperuser(
+        `SET session_replication_role = replica; DELETE FROM restore_check WHERE restore_id = '${restored}';
+         DELETE FROM database_restore WHERE id = '${restored}'`,
+      );
+    }
+  });
+
   it('is not for who prepared the run, or amended it', async () => {
     const id = await upload([row('E1', '1.00'), row('E1', '2.00'), row('E2')]);
     const refused = { constraint: 'releaser_is_not_preparer' };
@@ -404,6 +425,28 @@ describe('an employee who is paid already', () => {
     expect(await rowsOf(id)).toEqual(['2 READY 1']);
   });
 
+  it('is paid by a release that was made since the row was held, and no later row is', async () => {
+    await upload([row('E1', '1.00')]);
+    const id = await upload([row('E1', '2.00')]);
+    await allowFurtherPay();
+    await release(id, 'EMPLOYEE_ALREADY_PAID', 2);
+    expect(await rowsOf(id)).toEqual(['2 READY 1']);
+    expect(await rowsOf(await upload([row('E1', '3.00')]))).toEqual(['2 HELD 0']);
+  });
+
+  it('is not paid by a release that the upload took and that was withdrawn since', async () => {
+    await limit(50_000n);
+    await upload([row('E1', '1.00')]);
+    await allowFurtherPay();
+    const id = await upload([row('E1', '900.00')]);
+    await desk.database.inEmployer(employer.employerId, (tx) =>
+      withdrawFurtherPay(tx, approver, FURTHER_PAY),
+    );
+    await expect(release(id, 'PAYMENT_ABOVE_LIMIT', 2)).rejects.toMatchObject({
+      code: 'HELD_PAYMENT_OUTDATED',
+    });
+  });
+
   it('is paid by each of three rows under a place of its own', async () => {
     const id = await upload([row('E1', '1.00'), row('E1', '2.00'), row('E1', '3.00')]);
     await Promise.all([release(id, 'EMPLOYEE_TWICE', 4), release(id, 'EMPLOYEE_TWICE', 3)]);
@@ -616,6 +659,20 @@ describe('a row held beside another run', () => {
       expect(await desk.query(employer, 'SELECT employee_id, sequence FROM pay_release')).toEqual([
         { employee_id: 'E1', sequence: 1 },
       ]);
+    });
+
+    it('may have used up a release that the upload of a held row took', async () => {
+      await limit(50_000n);
+      await upload([row('E1', '1.00')]);
+      await allowFurtherPay();
+      const id = await upload([row('E1', '900.00'), row('E2', '3.00')]);
+      const other = await upload([row('E1', '2.00')]);
+      expect([await rowsOf(id), await rowsOf(other)]).toEqual([['2 HELD 1', '3 READY 0'], ['2 READY 1']]);
+      await restore();
+      await desk.cancel(employer, showId('run', other));
+      await expect(release(id, 'PAYMENT_ABOVE_LIMIT', 2)).rejects.toMatchObject({
+        code: 'HELD_PAYMENT_OUTDATED',
+      });
     });
 
     it('pays nobody again by the release of anything else: the row comes as one held for that', async () => {

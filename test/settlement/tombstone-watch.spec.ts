@@ -15,7 +15,7 @@ import { loadFollowed } from '../../src/settlement/followed';
 import type { PaymentSource } from '../../src/settlement/payment-source';
 import { TombstoneWatch } from '../../src/settlement/tombstone-watch';
 import { tellOfUnrecordedMove } from '../../src/submission/unrecorded-move';
-import { idsOf } from '../database/two-employers';
+import { idsOf, RESTORE } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
 import { connected, execute, isWaitedFor, select } from '../support/database';
 import { eventually } from '../support/eventually';
@@ -50,10 +50,20 @@ async function readAs(standing: Partial<Standing>, tookMs = 0): Promise<void> {
   );
 }
 
+const MOVED = `SELECT bank_status AS status FROM moved_instruction WHERE instruction_id = '${ours.unmoved}'`;
 const asked = () =>
   select(
     office.server.superuserUrl,
     `SELECT kind, happened FROM attention WHERE resolved_at IS NULL AND instruction_id = '${ours.unmoved}'`,
+  );
+
+/** What a restore found of it, and whether two people said on the bank's word that it was executed. */
+const foundAs = (status: string, action: string | null = null) =>
+  execute(
+    office.server.superuserUrl,
+    `SET session_replication_role = replica;
+     INSERT INTO forgotten_instruction (employer_id, bank_instruction_id, restore_id, pay_run_id, bank_status, action_id)
+     VALUES ('${ours.employer}', 'given-up', '${RESTORE}', '${ours.run}', '${status}', ${action === null ? 'NULL' : `'${action}'`})`,
   );
 
 it('what was given up is asked for by itself too where no list shows it, whether or not an account is known to allow that', async () => {
@@ -129,6 +139,34 @@ describe('what was given up, and is shown in a status that no document names', (
     await readAs({ shown: { status: 'INITIATED' } as BankInstruction, statuses: ['INITIATED'] });
     expect(await asked()).toHaveLength(1);
   });
+
+  it('is not asked about as what a restore found it in already, and is as anything else', async () => {
+    await foundAs('BOOKED_OUT');
+    await read('BOOKED_OUT');
+    expect(await asked()).toEqual([]);
+    await read('BOOKED_IN');
+    expect(await asked()).toMatchObject([{ kind: 'UNKNOWN_STATUS' }]);
+  });
+
+  it('is asked about in each such status by itself', async () => {
+    await read('BOOKED_OUT');
+    await read('BOOKED_IN');
+    await read('BOOKED_OUT');
+    expect((await asked()).map(({ happened }) => String(happened).split(': ')[1]).sort()).toEqual([
+      'BOOKED_IN.',
+      'BOOKED_OUT.',
+    ]);
+  });
+
+  it.each(['BOOKED_OUT', 'EXCHANGED'])(
+    'is neither asked about nor written down as moved once two people said that it was executed: %s',
+    async (status) => {
+      await foundAs('BOOKED_OUT', ours.action);
+      await read(status);
+      expect(await asked()).toEqual([]);
+      expect(await select(office.server.superuserUrl, MOVED)).toEqual([]);
+    },
+  );
 
   it('is a breach where anything of it is past its submit too', async () => {
     await read('BOOKED_OUT', 'EXCHANGED');
@@ -206,6 +244,19 @@ describe('what was released while the bank left open whether somebody else submi
     expect(await told()).toMatchObject([DOUBTED, { happened: STALE, resolution: null }]);
   });
 
+  it('is not told anew by a read that shows it ended and not each payment of it', async () => {
+    await released();
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica; UPDATE attention SET opened_at = opened_at - interval '61 s'`,
+    );
+    const ended = { shown: { status: 'CANCELLED' } as BankInstruction, statuses: ['CANCELLED'] };
+    await readAs({ ...ended, isUnclear: false, isWhole: false });
+    expect(await told()).toMatchObject([{ ...DOUBTED, resolution: null }]);
+    await readAs({ ...ended, isUnclear: false, isWhole: true });
+    expect(await told()).toMatchObject([DOUBTED, { happened: STALE, resolution: null }]);
+  });
+
   it('is not told anew once it was decided, nor where the bank shows a status that no document names', async () => {
     await released();
     await read('BOOKED_OUT');
@@ -261,6 +312,69 @@ describe('what was given up, has moved, and is paid again by a run of which noth
   );
 });
 
+describe('what was given up, has moved, and was to pay whom an open run pays', () => {
+  const stopped = () =>
+    select(
+      office.server.superuserUrl,
+      `SELECT stopped_reason AS reason FROM pay_run WHERE id = '${ours.run}' AND stopped_at IS NOT NULL`,
+    );
+
+  it('stops that run', async () => {
+    await read('EXCHANGED');
+    expect(await stopped()).toEqual([{ reason: 'POSSIBLE_DUPLICATE_PAY' }]);
+    const told = `SELECT FROM attention WHERE kind = 'POSSIBLE_DUPLICATE_PAY' AND subject_id = '${ours.run}'`;
+    expect(await select(office.server.superuserUrl, told)).toHaveLength(1);
+    expect(await asked()).toContainEqual({
+      kind: 'INVARIANT_BREACH',
+      happened: expect.anything() as unknown,
+    });
+  });
+
+  it('stops that run once: people may have resumed it', async () => {
+    await read('EXCHANGED');
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica; UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL`,
+    );
+    await read('SETTLED');
+    expect(await stopped()).toEqual([]);
+  });
+
+  it('stops none that has ended', async () => {
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica; UPDATE pay_run SET status = 'SETTLED' WHERE id = '${ours.run}'`,
+    );
+    await read('EXCHANGED');
+    expect(await stopped()).toEqual([]);
+  });
+
+  it('leaves the stop of a person as it is', async () => {
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE pay_run SET stopped_at = now(), stopped_reason = 'they said so' WHERE id = '${ours.run}'`,
+    );
+    await read('EXCHANGED');
+    expect(await stopped()).toEqual([{ reason: 'they said so' }]);
+  });
+
+  it('does not stop it where they are left out of it when its turn comes', async () => {
+    await connected(office.server.superuserUrl, async (people) => {
+      await people.query(`BEGIN; SELECT FROM pay_run WHERE id = '${ours.run}' FOR UPDATE`);
+      const underWay = read('EXCHANGED');
+      await eventually(() => isWaitedFor(people), 5_000);
+      await people.query(
+        `SET LOCAL session_replication_role = replica;
+         UPDATE payment SET status = 'EXCLUDED', live = false, excluded_reason = 'paid' WHERE id = '${ours.payment}'; COMMIT`,
+      );
+      await underWay;
+    });
+    expect(await stopped()).toEqual([]);
+    expect(await asked()).toMatchObject([{ kind: 'INVARIANT_BREACH' }]);
+  });
+});
+
 describe('what people decided as moved though it was never submitted, and was given up since', () => {
   const [DECIDED, FURTHER] = ['SUB_REQUIRED', 'SETTLED'] as const;
   /** Nothing of it was sent by another attempt. */
@@ -295,11 +409,7 @@ describe('what people decided as moved though it was never submitted, and was gi
       ({ kind, count, amountMinor }) => ({ kind, count, amountMinor }),
     );
   const moved = { kind: 'INVARIANT_BREACH', count: 1, amountMinor: 100n };
-  const remembered = () =>
-    select(
-      office.server.superuserUrl,
-      `SELECT bank_status AS status FROM moved_instruction WHERE instruction_id = '${ours.unmoved}'`,
-    );
+  const remembered = () => select(office.server.superuserUrl, MOVED);
 
   it('is remembered, and stops nothing a second time, however far the bank goes on with it', async () => {
     await unsent();
@@ -311,6 +421,18 @@ describe('what people decided as moved though it was never submitted, and was gi
     await read(FURTHER);
     expect([await asked(), await isStopped()]).toEqual([[], false]);
     expect(await remembered()).toEqual([{ status: DECIDED }]);
+  });
+
+  it('stops nothing a second time where what was sent since is another row of its run', async () => {
+    await unsent();
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica; UPDATE payment SET status = 'SETTLED' WHERE id = '${ours.secondPayment}'`,
+    );
+    await seenMoved();
+    await office.resume();
+    await read(FURTHER);
+    expect([await asked(), await isStopped()]).toEqual([[], false]);
   });
 
   it('stops nothing a second time either, before it is given up, when the bank goes on with it', async () => {
@@ -371,6 +493,21 @@ describe('what people decided as moved though it was never submitted, and was gi
       expect(await acknowledged([ours.run, ours.spareRun])).toEqual([...left, again]);
     },
   );
+
+  it('stops nothing while people are asked about it as a submit that a restore found, and is remembered', async () => {
+    await unsent();
+    await foundAs('SUB_REQUIRED');
+    await read(FURTHER);
+    expect([await asked(), await isStopped()]).toEqual([[], false]);
+    expect(await remembered()).toEqual([{ status: FURTHER }]);
+  });
+
+  it('stops everything where a restore found it in a status that no document names', async () => {
+    await unsent();
+    await foundAs('BOOKED_OUT');
+    await read(FURTHER);
+    expect([await asked(), await isStopped()]).toMatchObject([[{ kind: 'INVARIANT_BREACH' }], true]);
+  });
 
   it('stops everything where nobody has decided yet, or something else of it', async () => {
     await unsent();
