@@ -157,6 +157,7 @@ function followed(instruction: Instruction, payment: Payment): FollowedPayment {
     rank,
     returned: false,
     returnedMinor: null,
+    moreBackForMs: null,
     settledOn: null,
     chargesMinor: null,
     chargesUnread: false,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
-import { isBeforeTaken, isEndedUnpaid, isStepFurther, isUntaken } from '../domain/bank-status';
+import { isEndedUnpaid, isStepFurther, isUntaken, mayBeTaken } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
 import { withoutFees } from '../employer/instruction-at-bank';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
@@ -35,22 +35,22 @@ export class EndedInstruction {
       throw notProven('Give the reference of the bank’s written confirmation as evidence.');
     const work = await this.database.inEmployer(employerId, (tx) => requireWork(tx, attention));
     const { ended, left, shown } = await this.readAgain(work);
-    if (!left) {
-      await this.sight.record(work, shown);
-      throw wasExecuted();
-    }
+    const isTaken = shown.instruction !== undefined && mayBeTaken(shown.instruction.status);
+    if (!left || isTaken) await this.sight.record(work, shown);
+    if (!left) throw wasExecuted();
     if (!ended) throw notProven('The bank does not show it as ended.');
   }
 
   /**
-   * Makes what is left open of it VOID; the instruction is closed by whoever follows it. What the bank has ended, or people
-   * decided, meanwhile or before, is held against it under the lock: of what was paid in part nobody says as a whole that it
-   * was not.
+   * Makes what is left open of it VOID; the instruction is closed by whoever follows it. What the bank has ended, or gone on
+   * with since this was asked, or people decided, meanwhile or before, is held against it under the lock: of what was paid in
+   * part nobody says as a whole that it was not.
    * @throws DomainError WAS_EXECUTED, NOTHING_TO_DECIDE
    */
   async bury(tx: EmployerTransaction, attention: Attention, action: AttentionActionRow): Promise<void> {
     const work = await requireWork(tx, attention);
     const instruction = await lockInstruction(tx, work.instruction.id);
+    if (instruction.wentOnAt !== null && instruction.wentOnAt >= attention.openedAt) throw wasExecuted();
     const { firstRow, lastRow } = work.planned;
     const held = await tx.query<{ status: string; bank_status: string | null }>(
       `SELECT DISTINCT p.status, ${STATUS_AS_FOLLOWED} AS bank_status FROM payment p
@@ -89,7 +89,7 @@ export class EndedInstruction {
     const payments = withoutFees(shown.seen, bankIds);
     const goesOn =
       kept && payments.some((one) => isStepFurther(one.status, ranks.get(one.bankPaymentId) ?? 0));
-    const left = !goesOn && payments.every(({ status }) => isBeforeTaken(status) || isEndedUnpaid(status));
+    const left = !goesOn && !payments.some(({ status }) => mayBeTaken(status));
     const ended = shown.instruction ? isEndedUnpaid(shown.instruction.status) : kept || payments.length === 0;
     return { ended, left, shown };
   }
@@ -112,7 +112,7 @@ function notProven(why: string): DomainError {
 function wasExecuted(): DomainError {
   return new DomainError(
     'WAS_EXECUTED',
-    'The bank shows that payments of it went on or ended; it cannot be declared otherwise.',
+    'The bank shows, or has shown since this was asked, that it or payments of it went on or ended; it cannot be declared otherwise.',
   );
 }
 

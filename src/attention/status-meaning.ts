@@ -8,6 +8,7 @@ import {
   isBeforeSubmit,
   isEnd,
   isEndedUnpaid,
+  isPaid,
   isUnclear,
   isUnfinished,
   keepingStatusOf,
@@ -15,7 +16,6 @@ import {
   statusesAskedOf,
   unclearStatusOf,
 } from '../domain/bank-status';
-import { DomainError } from '../domain/errors';
 import { grouped } from '../domain/grouped';
 import { subjectAfterEnd } from '../pay-run/named-subject';
 import { PAYMENT_UNPAID, PaymentStatus } from '../domain/payment';
@@ -28,6 +28,14 @@ import { movePayments } from '../pay-run/payment.store';
 import { expectedRows, payableRows } from '../submission/work';
 import { paymentsOfWord, WrittenWord } from '../submission/written-word';
 import { InstructionSight } from './instruction-sight';
+import {
+  endedUnpaid,
+  nothingToDecide,
+  shownOtherwise,
+  statusIsClear,
+  statusNotAsked,
+  wasExecuted,
+} from './meaning-refusals';
 
 /** A submitted payment that waits for what a status means. */
 interface Waiting {
@@ -119,7 +127,8 @@ export class StatusMeaning {
     const opposite = all.filter(({ differs, status }) => differs && isOpposite(action, status));
     if (opposite.length > 0) {
       await this.sight.record(work, shown);
-      throw shownOtherwise(opposite.length);
+      const unsaid = await this.unsaidOf(employerId, action, opposite);
+      if (unsaid > 0) throw shownOtherwise(unsaid);
     }
     const isUnderWay = ({ asked, status }: (typeof seen)[number]) =>
       !isUnclear(asked.status) && isUnfinished(status);
@@ -141,6 +150,27 @@ export class StatusMeaning {
     if (clear.length === 0 && ahead.length === 0) return;
     await this.sight.record(work, shown);
     throw clear.length > 0 ? statusIsClear(clear.length) : wasExecuted(ahead.length);
+  }
+
+  /**
+   * How many of some payments may not end by a word while they are shown so. What came back otherwise than it was sent ends by
+   * no other word than PAID: it may, once people have answered how it differs.
+   */
+  private async unsaidOf(
+    employerId: string,
+    { action }: AttentionActionRow,
+    opposite: readonly { asked: Waiting; status: string }[],
+  ): Promise<number> {
+    if (action !== 'PAID' || opposite.some(({ status }) => isEndedUnpaid(status))) return opposite.length;
+    const ids = opposite.map(({ asked }) => asked.paymentId);
+    const open = await this.database.inEmployer(employerId, (tx) =>
+      tx.query(
+        `SELECT DISTINCT payment_id FROM attention
+         WHERE employer_id = $1 AND kind = 'ECHO_MISMATCH' AND payment_id = ANY ($2) AND resolved_at IS NULL`,
+        [employerId, ids],
+      ),
+    );
+    return open.length;
   }
 
   /**
@@ -281,49 +311,7 @@ function wentOn({ status: asked, rank }: Waiting, status: string): boolean {
   return status !== asked && !isBeforeSubmit(status) && climb({ rank }, status).change !== 'fell';
 }
 
-/** Whether a status says that a payment became of what the proposal says it did not. */
+/** Whether a status says that something else became of a payment than the proposal says. */
 function isOpposite({ action }: Pick<AttentionActionRow, 'action'>, status: string): boolean {
-  return isEnd(status) && isEndedUnpaid(status) === (action === 'PAID');
-}
-
-function shownOtherwise(payments: number): DomainError {
-  return new DomainError(
-    'SHOWN_OTHERWISE',
-    `The bank shows, with other details than they were sent with, that the opposite became of ${payments} of these payments. Withdraw this, and ask the bank again.`,
-  );
-}
-
-function statusIsClear(payments: number): DomainError {
-  return new DomainError(
-    'STATUS_IS_CLEAR',
-    `The bank shows ${payments} of these payments in a status that says what became of them: it is recorded by itself. Withdraw this, and read what is asked then; or confirm it again in a minute, as the read may be older than what was asked about.`,
-  );
-}
-
-function wasExecuted(payments: number): DomainError {
-  return new DomainError(
-    'WAS_EXECUTED',
-    `The bank shows that ${payments} of these payments went on; they cannot be declared not paid. Withdraw this, and read what is asked then.`,
-  );
-}
-
-function statusNotAsked(payments: number): DomainError {
-  return new DomainError(
-    'STATUS_NOT_ASKED',
-    `${payments} of these payments show another status by now, which this did not ask about. Withdraw this, and read what is asked then.`,
-  );
-}
-
-function endedUnpaid(payments: number): DomainError {
-  return new DomainError(
-    'ENDED_UNPAID',
-    `${payments} of these payments have ended unpaid by now; what was proposed cannot be true of them. Withdraw this, and read what is asked then.`,
-  );
-}
-
-function nothingToDecide(): DomainError {
-  return new DomainError(
-    'NOTHING_TO_DECIDE',
-    'No payment that this asked about waits for what its status means any more. Withdraw this, and read what is asked then.',
-  );
+  return isEnd(status) && !(action === 'PAID' ? isPaid(status) : isEndedUnpaid(status));
 }

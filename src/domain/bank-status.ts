@@ -277,6 +277,14 @@ export function isBeforeTaken(value: string): boolean {
 }
 
 /**
+ * Whether a status leaves it possible that the bank took up what shows it: all do but those it gives before that, and the
+ * ends without payment. A value nobody documents does.
+ */
+export function mayBeTaken(value: string): boolean {
+  return !isBeforeTaken(value) && !isEndedUnpaid(value);
+}
+
+/**
  * Whether the bank has not taken up a payment of a submitted instruction that is open: it was last shown as before that, or
  * as ended by what needs no submit, which did not end it, or never (null).
  */

@@ -1,6 +1,7 @@
 import {
   isBeforeSubmit,
   isBeforeTaken,
+  isEnd,
   isEndedUnpaid,
   isPaid,
   isUnclear,
@@ -32,7 +33,7 @@ export const REPLACEMENT_REFUSALS = {
     'Another run pays the employee too, and one of the two is further pay that a person released and that may have been meant in place of the other: choose this one by its id if both are owed.',
   EXCLUSION_NEEDS_CHOICE: 'The payment was taken out by a person: choose it by its id.',
   RETURNED_IN_PART:
-    'Less of the payment came back than was paid, and two people have not said that its payee kept nothing: what is still owed is paid by a row that is uploaded with supplementOf, where it is held until a person releases it.',
+    'Less of the payment came back than was paid, or did at first, and two people have not said that its payee kept nothing: what is still owed is paid by a row that is uploaded with supplementOf, where it is held until a person releases it.',
   RETURN_NEEDS_CHOICE: 'The payment was paid and came back: choose it by its id.',
   RETURN_NEEDS_REASON: 'The payment was paid and came back: say why it is paid again.',
   ROW_CHANGED: 'The stored payment is not the row that was approved.',
@@ -124,6 +125,19 @@ export function lookAgain(
   const isBack = reading.kind === 'returned' && ended.bankStatus !== NOT_PROCESSABLE;
   const isUnpaid = isEndedUnpaid(shown) || isBack || isDecided;
   return ENDED_UNPAID.includes(ended.status) && isUnpaid ? 'same' : 'moved';
+}
+
+/**
+ * Whether the records of a declared payment, by the statuses they show, leave it to its instruction what became of it: they
+ * show neither an end nor what two people decided of it. Of one that is not shown, where nothing of its own was decided.
+ */
+export function isLeftToInstruction(
+  { status, decidedStatuses }: Pick<ReplaceablePayment, 'status' | 'decidedStatuses'>,
+  shown: readonly string[],
+): boolean {
+  if (status !== 'VOID') return false;
+  if (shown.length === 0) return decidedStatuses.length === 0;
+  return shown.some((one) => !isEnd(one) && !decidedStatuses.includes(one));
 }
 
 /** Of statuses by which a replaced payment has moved, the one that says most: that it was paid; undefined where there is none. */

@@ -111,5 +111,8 @@ function among<R>(answers: ReadonlyMap<string, Answer<R>>, keyed: Keyed<unknown>
 
 /** What has changed in the record meanwhile is read anew. */
 function keyOf(one: object): string {
-  return createHash('sha256').update(JSON.stringify(one)).digest('base64');
+  const written = JSON.stringify(one, (_, value: unknown) =>
+    typeof value === 'bigint' ? String(value) : value,
+  );
+  return createHash('sha256').update(written).digest('base64');
 }

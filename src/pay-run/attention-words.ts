@@ -174,9 +174,9 @@ export const ATTENTION_WORDS = {
   },
   REPLACED_UNSEEN: {
     certain:
-      'Nothing that waits for it is submitted: what is not shown may have been paid after all. It goes on by itself once the bank shows how each of these payments ended, or two people have its word. If the bank says that some were paid, take these out by an amendment, or cancel the run; one that is being submitted ends at its cut-off.',
+      'Nothing that waits for it is submitted: what is not shown as it ended may have been paid after all. It goes on by itself once the bank shows how each of these payments ended, or two people have its word. If the bank says that some were paid, take these out by an amendment, or cancel the run; one that is being submitted ends at its cut-off.',
     askBank:
-      'Your interface does not show all payments of customer instruction {ref} any more. Is it certain that what it lacks was not paid, or came back, and never will be paid? Please confirm that in writing.',
+      'Your interface does not show how all payments of customer instruction {ref} ended. Is it certain that those it lacks, or shows as before their end, were not paid, or came back whole, and never will be paid? Please confirm that in writing.',
     actions: ['NOT_PAID', 'ACKNOWLEDGE'],
   },
   FOREIGN_RECORD: {

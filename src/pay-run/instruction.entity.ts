@@ -36,7 +36,7 @@ export class Instruction {
   @Column('timestamptz', { nullable: true }) closedAt!: Date | null;
   /** When the last read after its end began that showed all its payments. */
   @Column('timestamptz', { nullable: true }) paymentsReadAt!: Date | null;
-  /** When a payment of it was last found a step further though it had been seen to be ended. */
+  /** When it was last found taken up, or a payment of it a step further, though it had been seen to be ended. */
   @Column('timestamptz', { nullable: true }) wentOnAt!: Date | null;
   @Column('text', { nullable: true }) outcome!: 'SETTLED' | 'PARTLY_SETTLED' | 'FAILED' | null;
   @Column('text', { nullable: true }) endedReason!: string | null;
@@ -76,6 +76,7 @@ export class BankPaymentRow {
   @Column('text', { nullable: true }) bankStatus!: string | null;
   @Column('text', { nullable: true }) shownStatus!: string | null;
   @Column('timestamptz', { nullable: true }) behindSince!: Date | null;
+  @Column('timestamptz', { nullable: true }) moreBackSince!: Date | null;
   /** The fields that are shown otherwise than they were sent, by commas. */
   @Column('text', { nullable: true }) shownOtherwise!: string | null;
   @Column('boolean') chargesUnread!: boolean;

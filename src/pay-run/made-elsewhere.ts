@@ -12,16 +12,17 @@ import { BankGateway } from '../bank/gateway';
 import { isIncoming, type PaymentMarks } from '../bank/payment-marks';
 import { type BankPayment, isOwnEntry } from '../bank/records';
 import { Clock } from '../config/clock';
-import { isPastSubmit, standingOf, statusesShown } from '../domain/bank-status';
+import { isPastSubmit } from '../domain/bank-status';
 import { DAY_MS, HOUR_MS } from '../domain/durations';
 import { INSTRUCTION_FOLLOWED } from '../domain/instruction';
-import { lookAgain, mostMoved } from '../domain/replacement';
+import { lookAgain } from '../domain/replacement';
 import { EmployerAccount } from '../employer/employer.entity';
 import { FaultsInARow } from '../employer/faults-in-a-row';
 import { CLOCK_MARGIN_MS, generalFor, hasBothLists } from '../employer/payment-lists';
 import { messageIdOf } from './message-id';
 import type { EndedInstruction, EndedPayment } from './replaced.store';
 import type { SecondReading } from './second-reading';
+import { isSightLeft, movedBy, statusesOf } from './shown-again';
 
 /** Instructions of one account of which payments are replaced, and for which its general list is searched in one read. */
 export interface Search {
@@ -61,7 +62,7 @@ export class MadeElsewhere {
   }
 
   /**
-   * What was made elsewhere and moved, or may, and what a look before has shown so and this one does not show. A list that
+   * What was made elsewhere and moved, or may, and what a look before has shown so and this one not as ended. A list that
    * is refused, or too long to be read, tells of none, and so does one whose end no count confirms: presence alone proves.
    * @param isRecentEnough whether a search of the last hour will do
    * @throws BankClientError while the list cannot be read, and that may pass
@@ -80,12 +81,16 @@ export class MadeElsewhere {
     for (const { instruction, payment, messageId } of marks) {
       const { instructionId, bankInstructionId } = instruction;
       const it = { paymentId: payment.paymentId, instructionId, bankInstructionId };
-      const statuses = (found.get(messageId) ?? [])
-        .filter((one) => isElsewhere(instruction, payment, one))
-        .flatMap((one) => statusesShown(standingOf(one), one.wasSettled));
-      const bankStatus = mostMoved(statuses.filter((status) => hasMoved(instruction, payment, status)));
-      if (bankStatus !== undefined) reading.moved.push({ ...it, bankStatus, isElsewhere: true });
-      else if (statuses.length === 0 && payment.hasMovedElsewhere && !payment.byWord) reading.unseen.push(it);
+      const records = (found.get(messageId) ?? []).filter((one) => isElsewhere(instruction, payment, one));
+      const statuses = statusesOf(records);
+      const by = movedBy(
+        payment,
+        records,
+        statuses.filter((status) => hasMoved(instruction, payment, status)),
+      );
+      if (by) reading.moved.push({ ...it, ...by, isElsewhere: true });
+      else if (isSightLeft(payment, payment.hasMovedElsewhere, statuses) && !payment.byWord)
+        reading.unseen.push(it);
     }
     return reading;
   }

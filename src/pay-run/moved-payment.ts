@@ -30,18 +30,20 @@ export async function tellOfMoved(tx: EmployerTransaction, moved: readonly Moved
 /** In one order, so that two that keep some of the same do not wait for one another. */
 async function keepMoved(tx: EmployerTransaction, moved: readonly MovedPayment[]): Promise<void> {
   await tx.query(
-    `INSERT INTO moved_payment AS kept (employer_id, instruction_id, row_no, bank_status, is_elsewhere)
+    `INSERT INTO moved_payment AS kept (employer_id, instruction_id, row_no, bank_status, is_elsewhere, back_minor)
      SELECT $1, b.instruction_id, b.row_no, (array_agg(u.bank_status ORDER BY u.bank_status = 'SETTLED' DESC))[1],
-       bool_or(u.is_elsewhere)
+       bool_or(u.is_elsewhere), min(u.back_minor)
      FROM ${SHOWN} GROUP BY 2, 3 ORDER BY 2, 3
      ON CONFLICT (employer_id, instruction_id, row_no) DO UPDATE SET bank_status = excluded.bank_status,
-       is_elsewhere = kept.is_elsewhere OR excluded.is_elsewhere, seen_at = clock_timestamp()`,
+       is_elsewhere = kept.is_elsewhere OR excluded.is_elsewhere,
+       back_minor = least(kept.back_minor, excluded.back_minor), seen_at = clock_timestamp()`,
     shownOf(tx, moved),
   );
 }
 
 /** What a look showed, as `u`, of the payments `b` at the bank. */
-const SHOWN = `unnest($2::uuid[], $3::uuid[], $4::text[], $5::boolean[]) AS u(instruction_id, payment_id, bank_status, is_elsewhere)
+const SHOWN = `unnest($2::uuid[], $3::uuid[], $4::text[], $5::boolean[], $6::bigint[])
+    AS u(instruction_id, payment_id, bank_status, is_elsewhere, back_minor)
   JOIN bank_payment b ON b.employer_id = $1 AND b.instruction_id = u.instruction_id AND b.payment_id = u.payment_id`;
 
 function shownOf({ employerId }: EmployerTransaction, moved: readonly MovedPayment[]): unknown[] {
@@ -51,6 +53,7 @@ function shownOf({ employerId }: EmployerTransaction, moved: readonly MovedPayme
     moved.map(({ paymentId }) => paymentId),
     moved.map(({ bankStatus }) => bankStatus),
     moved.map(({ isElsewhere }) => isElsewhere === true),
+    moved.map(({ backMinor }) => backMinor ?? null),
   ];
 }
 
@@ -84,7 +87,7 @@ async function tellOfPaid(tx: EmployerTransaction, paid: readonly MovedPayment[]
       ...it,
       kind: 'CONTRADICTION',
       subjectId: it.paymentId,
-      happened: `Before it was paid again, a payment that had ended unpaid was shown as paid: ${shown}.`,
+      happened: `A payment that had ended unpaid was shown as paid, by itself or with its instruction: ${shown}.`,
       certain: `Its end is kept, and not both are right about whether it was paid. ${NEVER_REPLACED}`,
       payments: 1,
       amountMinor: BigInt(amountMinor),

@@ -2,11 +2,12 @@ import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { foldedId } from './folded-id';
 import { PayRun } from './pay-run.entity';
+import { repaidRuns } from './repaid-runs';
 
 const COMPARED = 'id, employee_id, kind_of_pay, name_hash, iban_hash, amount_minor';
 
 /**
- * Of payments of a run that would be paid again, those whose account another run of the period pays or holds: the same
+ * Of payments of a run that would be paid again, those whose account another run of the period pays or holds, none that it repays: the same
  * amount under another employee id, or as another kind of pay since, or, where that is so of most of them, whenever it was;
  * or any amount as the same kind, to the same account or to somebody of the same name, under an employee id that is the
  * same but for how it is written. An upload holds such rows.
@@ -17,7 +18,7 @@ export async function paidAsAnother(
   paymentIds: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const others = await tx.query<{ id: string }>(
-    `SELECT id FROM pay_run WHERE employer_id = $1 AND period = $2 AND id <> $3
+    `SELECT id FROM pay_run WHERE employer_id = $1 AND period = $2 AND id <> ALL (ARRAY(${repaidRuns('$3')}))
        AND status NOT IN ('DRAFT', 'CANCELLED')`,
     [tx.employerId, period, id],
   );

@@ -211,6 +211,8 @@ export interface EndedPayment {
   /** As received; null where none was heard of. */
   bankStatus: string | null;
   bankIds: KnownIds;
+  /** What is known to be back of it once it came back: all, unless the bank has shown less. */
+  backMinor: bigint;
   /** Whether less of it came back than was paid, and two people have not said that its payee kept nothing. */
   mayBeKept: boolean;
   /** Whether two people have the bank's word that it is unpaid, since it was last shown to have moved, though it is not shown. */
@@ -219,6 +221,8 @@ export interface EndedPayment {
   hasMoved: boolean;
   /** Whether one has shown so in one that is none of ours. */
   hasMovedElsewhere: boolean;
+  /** Whether one has shown that less of it came back than is known. */
+  hasMovedInPart: boolean;
 }
 
 /** An instruction at the bank that held payments which are replaced. */
@@ -285,6 +289,8 @@ async function endedInstructions(
     by_word: boolean;
     has_moved: boolean;
     has_moved_elsewhere: boolean;
+    back_minor: string;
+    has_moved_in_part: boolean;
   }>(
     tx,
     `WITH RECURSIVE replaced AS (
@@ -306,8 +312,9 @@ async function endedInstructions(
          JOIN attention a ON a.employer_id = d.employer_id AND a.id = d.attention_id
          WHERE w.employer_id = $1 AND w.instruction_id = b.instruction_id AND w.row_no = b.row_no
            AND a.opened_at > coalesce(m.seen_at, '-infinity')) AS by_word,
-       m.seen_at IS NOT NULL AS has_moved, coalesce(m.is_elsewhere, false) AS has_moved_elsewhere
-     FROM paid p
+       m.seen_at IS NOT NULL AS has_moved, coalesce(m.is_elsewhere, false) AS has_moved_elsewhere,
+       back.minor AS back_minor, coalesce(m.back_minor < back.minor, false) AS has_moved_in_part
+     FROM paid p CROSS JOIN LATERAL (SELECT coalesce(p.returned_minor, p.amount_minor) AS minor) AS back
      JOIN bank_payment b ON b.employer_id = $1 AND b.row_no = p.row_no AND b.payment_id = p.id
        AND b.instruction_id = ANY (ARRAY(SELECT id FROM at_bank))
      JOIN at_bank i ON i.id = b.instruction_id
@@ -339,6 +346,8 @@ async function endedInstructions(
       byWord: row.by_word,
       hasMoved: row.has_moved,
       hasMovedElsewhere: row.has_moved_elsewhere,
+      backMinor: BigInt(row.back_minor),
+      hasMovedInPart: row.has_moved_in_part,
     });
   }
   return [...found.values()];

@@ -6,6 +6,7 @@ import { runsThatMayHavePaid } from './forgotten-pay';
 import { FoundBeside, HoldDecision, holdRun, markAmended } from './hold.store';
 import { lockComparison, RunOfKey } from './pay-key';
 import { PayRun } from './pay-run.entity';
+import { repaidRuns } from './repaid-runs';
 
 export const SAME_ROWS = 'ROWS_OF_ANOTHER_RUN' satisfies HoldCode;
 
@@ -44,8 +45,8 @@ export function runsToCompare(tx: EmployerTransaction, { id, period }: RunOfKey)
 
 /**
  * Whether other runs (`runsToCompare`), of whatever kind of pay, pay or hold most of the rows of a run already, with those that join it, whoever they are said to be and in whatever order: as when a file comes again with
- * new employee ids, as another kind of pay, or for another month. What came back and is paid again counts for nothing. Both
- * sides are counted first, so that equal rows never meet one by one.
+ * new employee ids, as another kind of pay, or for another month. What came back and is paid again, at whatever attempt,
+ * counts for nothing. Both sides are counted first, so that equal rows never meet one by one.
  * @param inDoubt runs that may have paid what is not live, too
  */
 export async function sameRows(
@@ -56,13 +57,20 @@ export async function sameRows(
 ): Promise<FoundBeside | undefined> {
   if (others.length === 0) return undefined;
   const [found] = await tx.query<FoundBeside>(
-    `WITH theirs AS (
+    `WITH RECURSIVE replaced AS (
+       SELECT id FROM (
+         SELECT u.replaces_payment_id AS id FROM ${rows} AS u
+         UNION ALL SELECT s.replaces_payment_id FROM payment s
+         WHERE s.employer_id = $2 AND s.period = ANY ($4) AND s.live) AS first
+       WHERE id IS NOT NULL
+       UNION SELECT p.replaces_payment_id FROM replaced r
+       JOIN LATERAL (SELECT * FROM payment WHERE employer_id = $2 AND id = r.id LIMIT 1) p
+         ON p.replaces_payment_id IS NOT NULL),
+     theirs AS (
        SELECT pay_run_id, iban_hash, amount_minor, count(*) AS rows
        FROM (SELECT pay_run_id, iban_hash, amount_minor FROM payment
-             WHERE employer_id = $2 AND pay_run_id = ANY ($1) AND live AND (returned_at IS NULL
-               OR id NOT IN (SELECT u.replaces_payment_id FROM ${rows} AS u WHERE u.replaces_payment_id IS NOT NULL
-                 UNION ALL SELECT s.replaces_payment_id FROM payment s
-                 WHERE s.employer_id = $2 AND s.replaces_payment_id IS NOT NULL AND s.period = ANY ($4) AND s.live))
+             WHERE employer_id = $2 AND pay_run_id = ANY ($1) AND live
+               AND (returned_at IS NULL OR id NOT IN (SELECT id FROM replaced))
              UNION ALL SELECT pay_run_id, iban_hash, amount_minor FROM payment
              WHERE employer_id = $2 AND pay_run_id = ANY ($5) AND NOT live
              UNION ALL SELECT p.pay_run_id, p.iban_hash, p.amount_minor
@@ -87,10 +95,7 @@ export async function sameRows(
   return found;
 }
 
-/**
- * Runs that a whole run is, or was once, held beside and released, or that are so beside it, and the one whose payments a
- * successor, which has no file, pays instead.
- */
+/** Runs that a whole run is, or was once, held beside and released, or that are so beside it, and those that it repays. */
 async function decidedBeside(
   tx: EmployerTransaction,
   { id }: RunOfKey,
@@ -102,9 +107,7 @@ async function decidedBeside(
      UNION ALL SELECT h.pay_run_id FROM pay_hold h
      WHERE h.employer_id = $1 AND h.pay_run_id = ANY ($4) AND h.row_no = 0 AND h.code = $3 AND h.beside_run_id = $2
        AND (h.outcome IS NULL OR h.outcome = 'RELEASED')
-     UNION ALL SELECT r.parent_run_id FROM pay_run r
-     WHERE r.employer_id = $1 AND r.id = $2 AND r.parent_run_id IS NOT NULL
-       AND NOT EXISTS (SELECT FROM pay_file f WHERE f.employer_id = $1 AND f.pay_run_id = r.id)`,
+     UNION ALL (${repaidRuns('$2')})`,
     [tx.employerId, id, SAME_ROWS, others.map((other) => other.id)],
   );
   return new Set(rows.map((row) => row.id));

@@ -1,20 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { isHiddenForGood, readEach, unless } from '../bank/errors';
+import type { BankPayment } from '../bank/records';
 import { Clock } from '../config/clock';
 import { Database, EmployerTransaction } from '../database/database';
 import {
-  isEndedUnpaid,
   isLeftBeforeTaken,
   isPastSubmit,
+  isUndocumented,
   mayBeSubmitted,
+  mayBeTaken,
   NOT_PROCESSABLE,
-  standingOf,
-  statusesShown,
 } from '../domain/bank-status';
 import { firstFew } from '../domain/first-few';
 import { grouped } from '../domain/grouped';
 import { INSTRUCTION_FOLLOWED } from '../domain/instruction';
-import { lookAgain, mostMoved } from '../domain/replacement';
+import { isLeftToInstruction, lookAgain, mostMoved } from '../domain/replacement';
 import { readToDecide } from '../employer/bank-problem';
 import { BankReads } from '../employer/bank-reads';
 import { DECIDED, type InstructionAtBank } from '../employer/instruction-at-bank';
@@ -24,6 +24,7 @@ import { MadeElsewhere, type Search } from './made-elsewhere';
 import { messageIdOf, namesOf } from './message-id';
 import { EndedInstruction, EndedPayment, instructionsOf } from './replaced.store';
 import type { MovedPayment, SecondReading, UnseenPayment } from './second-reading';
+import { BACK_IN_PART, isSightLeft, movedBy, statusesOf } from './shown-again';
 
 /** What is read at once: an instruction, or the general list for all of an account. */
 type Part = EndedInstruction | Search;
@@ -75,9 +76,7 @@ export class SecondLook {
       if ('searched' in part) {
         return this.elsewhere.read(part, isSearchKept);
       }
-      // What is hidden is no fault of the access by which everybody else is paid.
-      const reading = this.read(accountOf(part.accountId), part);
-      return (await unless(isHiddenForGood, reading)) ?? noneShown(part);
+      return this.read(accountOf(part.accountId), part);
     });
     return {
       moved: readings.flatMap(({ moved }) => moved),
@@ -97,45 +96,61 @@ export class SecondLook {
     );
   }
 
-  private read(account: EmployerAccount, instruction: EndedInstruction): Promise<SecondReading> {
-    const isSubmitted = INSTRUCTION_FOLLOWED.includes(instruction.status);
-    return isSubmitted ? this.submitted(account, instruction) : this.unsubmitted(account, instruction);
+  private async read(account: EmployerAccount, instruction: EndedInstruction): Promise<SecondReading> {
+    if (INSTRUCTION_FOLLOWED.includes(instruction.status)) return this.submitted(account, instruction);
+    // What is hidden is no fault of the access by which everybody else is paid.
+    const reading = this.unsubmitted(account, instruction);
+    return (await unless(isHiddenForGood, reading)) ?? noneShown(instruction);
   }
 
-  /** Each payment must be shown with the end it had. */
+  /**
+   * Each payment must be shown with the end it had. What was declared, and rests as before, by its instruction too: the bank
+   * may show by that alone that it went on.
+   */
   private async submitted(account: EmployerAccount, instruction: EndedInstruction): Promise<SecondReading> {
     const { instructionId, bankInstructionId, payments } = instruction;
     if (instruction.isShownOtherwise) return { moved: movedOf(instruction, SHOWN_OTHERWISE), unseen: [] };
-    const { found } = await this.reads.read(account, atBank(instruction));
-    const byId = grouped(found, (one) => one.bankPaymentId);
-    // Two records may bear one message id.
-    const byMessage = grouped(found, (one) => one.messageId ?? '');
+    const found = (await unless(isHiddenForGood, this.reads.read(account, atBank(instruction))))?.found ?? [];
+    const recordsOf = recordsIn(found, instruction);
+    const shown = payments.map((payment) => {
+      const records = recordsOf(payment);
+      const statuses = statusesOf(records).filter((status) => !isLeftAside(payment, status));
+      return { payment, records, statuses, isLeft: isLeftToInstruction(payment, statuses) };
+    });
+    const own = shown.some(({ isLeft }) => isLeft) ? await this.ownStatus(account, instruction) : undefined;
     const reading: SecondReading = { moved: [], unseen: [] };
-    for (const payment of payments) {
-      const statuses = [
-        ...(byId.get(payment.bankIds[0] ?? '') ?? []),
-        ...(byMessage.get(messageIdOf(instructionId, payment.rowNo)) ?? []),
-      ]
-        .flatMap((one) => statusesShown(standingOf(one), one.wasSettled))
-        .filter((status) => !isLeftAside(payment, status));
-      const moved = payment.mayBeKept
-        ? BACK_IN_PART
-        : mostMoved(statuses.filter((status) => lookAgain(payment, status) === 'moved'));
-      if (statuses.length === 0) reading.unseen.push(...unseenOf(instruction, [payment]));
-      else if (moved !== undefined)
-        reading.moved.push({
-          paymentId: payment.paymentId,
-          instructionId,
-          bankInstructionId,
-          bankStatus: moved,
-        });
+    for (const { payment, records, statuses, isLeft } of shown) {
+      const isOn = isLeft && own !== undefined && mayBeTaken(own) && !payment.decidedStatuses.includes(own);
+      const byOwn = statuses.filter((status) => lookAgain(payment, status) === 'moved');
+      const by = payment.mayBeKept
+        ? { bankStatus: BACK_IN_PART }
+        : movedBy(payment, records, isOn && !isUndocumented(own) ? [...byOwn, own] : byOwn);
+      if (by) reading.moved.push({ paymentId: payment.paymentId, instructionId, bankInstructionId, ...by });
+      else if (statuses.length === 0 || isOn || isSightLeft(payment, payment.hasMoved, statuses))
+        reading.unseen.push(...unseenOf(instruction, [payment]));
     }
     return reading;
   }
 
+  /** The status of an instruction that was submitted; undefined where the bank does not show it. */
+  private async ownStatus(
+    account: EmployerAccount,
+    { bankInstructionId }: EndedInstruction,
+  ): Promise<string | undefined> {
+    const shown = await unless(isHiddenForGood, this.reads.instruction(account, bankInstructionId));
+    return shown?.status;
+  }
+
   /** What was abandoned, void or released must not have got past a submit; gone or cancelled is how it should be. */
   private async unsubmitted(account: EmployerAccount, instruction: EndedInstruction): Promise<SecondReading> {
-    const { statuses, isUnclear } = await this.reads.standing(account, atBank(instruction));
+    const at = atBank(instruction);
+    const sighted = instruction.payments.filter(({ hasMoved }) => hasMoved);
+    let found: readonly BankPayment[] = [];
+    const { statuses, isUnclear } = await this.reads.standing(account, at, async () => {
+      const read = await this.reads.read(account, { ...at, byAnyList: true, fewTell: sighted.length === 0 });
+      found = read.found;
+      return read;
+    });
     const bankStatus = mostMoved(statuses.filter(isPastSubmit));
     // A status that no document names says neither that it was submitted nor that it was not. What was abandoned for it is
     // asked about before.
@@ -144,18 +159,27 @@ export class SecondLook {
     if (bankStatus !== undefined) return { moved: movedOf(instruction, bankStatus), unseen: [] };
     if (unseen) return noneShown(instruction);
     // That it is gone, or as before its submit, proves nothing of what was shown past that.
-    const sighted = statuses.some(isEndedUnpaid)
-      ? []
-      : instruction.payments.filter(({ hasMoved }) => hasMoved);
-    return { moved: [], unseen: unseenOf(instruction, sighted) };
+    const recordsOf = recordsIn(found, instruction);
+    const left = sighted.filter((payment) => isSightLeft(payment, true, statusesOf(recordsOf(payment))));
+    return { moved: [], unseen: unseenOf(instruction, left) };
   }
+}
+
+/** What was found of a payment, by its id or its message id: two records may bear one. */
+function recordsIn(
+  found: readonly BankPayment[],
+  { instructionId }: EndedInstruction,
+): (payment: EndedPayment) => BankPayment[] {
+  const byId = grouped(found, (one) => one.bankPaymentId);
+  const byMessage = grouped(found, (one) => one.messageId ?? '');
+  return ({ bankIds, rowNo }) => [
+    ...(byId.get(bankIds[0] ?? '') ?? []),
+    ...(byMessage.get(messageIdOf(instructionId, rowNo)) ?? []),
+  ];
 }
 
 /** Instead of a status, in words: what became of the others of such an instruction is not certain. */
 const SHOWN_OTHERWISE = 'a payment otherwise than it was sent';
-
-/** Instead of a status, too. */
-const BACK_IN_PART = 'less as returned than was paid';
 
 function movedOf(
   { instructionId, bankInstructionId, payments }: EndedInstruction,

@@ -7,6 +7,8 @@ export interface MovedPayment {
   bankStatus: string;
   /** Whether that was shown in an instruction that is none of ours. */
   isElsewhere?: true;
+  /** What is shown as returned, where that is less than is known to be back. */
+  backMinor?: bigint;
 }
 
 /** A payment that the bank does not show, with the bank's id of the instruction it was in. */
@@ -17,8 +19,8 @@ export interface UnseenPayment {
 }
 
 /**
- * What a second reading showed: payments that moved, and those that were once seen, are not shown now, and of which two
- * people do not have the bank's word that they are unpaid.
+ * What a second reading showed: payments that moved, and those that were once seen, or seen to have moved, are not shown as
+ * they ended now, and of which two people do not have the bank's word that they are unpaid.
  */
 export interface SecondReading {
   moved: MovedPayment[];

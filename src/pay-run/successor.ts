@@ -162,7 +162,7 @@ export class Successors {
       throw new Problem(
         503,
         'BANK_UNREADABLE',
-        `The bank does not show ${unseen.length} of the payments now, or in a status that no document names: that proves nothing. Try again, or have its word in writing: REPLACED_UNSEEN asks for that.`,
+        `The bank does not show ${unseen.length} of the payments as they ended now, or in a status that no document names: that proves nothing. Try again, or have its word in writing: REPLACED_UNSEEN asks for that.`,
       );
     }
   }
@@ -203,9 +203,9 @@ async function tellOfUnseen(
     subjectId: payRunId,
     payRunId,
     bankReference: names,
-    happened: `${SUCCESSOR_REFUSED}${showId('run', payRunId)} would pay again ${unseen.length} payments that the bank does not show now, or in a status that no document names, of customer instruction ${names}.`,
+    happened: `${SUCCESSOR_REFUSED}${showId('run', payRunId)} would pay again ${unseen.length} payments that the bank does not show as they ended now, or in a status that no document names, of customer instruction ${names}.`,
     certain:
-      'Nothing was stored and nobody is paid again: what is not shown may have been paid after all. Ask for the successor again once the bank shows how each of these payments ended, or two people have its word.',
+      'Nothing was stored and nobody is paid again: what is not shown as it ended may have been paid after all. Ask for the successor again once the bank shows how each of these payments ended, or two people have its word.',
     payments: sum?.payments ?? 0,
     amountMinor: BigInt(sum?.minor ?? 0),
   } as const;

@@ -188,7 +188,7 @@ const AGGREGATES = `
   FROM payment WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND returned_at IS NOT NULL GROUP BY pay_run_id
   UNION ALL
   SELECT 'notBack', pay_run_id, '', NULL, NULL, count(*), sum(amount_minor - returned_minor)
-  FROM payment WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND returned_minor IS NOT NULL GROUP BY pay_run_id
+  FROM payment WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND returned_minor < amount_minor GROUP BY pay_run_id
   UNION ALL
   SELECT 'charges', pay_run_id, '', NULL, NULL, count(*), sum(charges_minor)
   FROM payment WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND charges_minor <> 0

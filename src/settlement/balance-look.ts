@@ -17,6 +17,7 @@ import {
   unpaidChargesOf,
 } from '../domain/balance';
 import { DAY_MS } from '../domain/durations';
+import type { EmployerAccount } from '../employer/employer.entity';
 import { clear, openAbout, raiseUndecided } from '../pay-run/attention.store';
 import { lockInstruction } from '../pay-run/instruction.store';
 import { accountLostAgain } from '../pay-run/lost-again';
@@ -104,7 +105,7 @@ export class BalanceLook {
     const nowMinor = await this.balanceOf(account.bankAccountId);
     if (nowMinor === 'unreadable') return look === 'repeated';
     if (nowMinor === undefined) return false;
-    if (await this.paysForOthers(claim.employerId, account.bankAccountId, shownFrom)) return false;
+    if (await this.paysForOthers(claim.employerId, account, shownFrom)) return false;
     // What ended later may not be in the balance yet, and hide as much that was taken again.
     const isShown = compared.paid.every((one) => one.lastEndAt.getTime() <= endsShownTo);
     const seen = this.seenAt(look, followed, { ...compared, lostMinor: beforeMinor - nowMinor, isShown });
@@ -189,12 +190,16 @@ export class BalanceLook {
   }
 
   /** Whether another employer has paid from the account since: nobody who compares for this one may know what. */
-  private async paysForOthers(employerId: string, bankAccountId: string, since: Date): Promise<boolean> {
+  private async paysForOthers(
+    employerId: string,
+    { bankAccountId, ibanHash }: Pick<EmployerAccount, 'bankAccountId' | 'ibanHash'>,
+    since: Date,
+  ): Promise<boolean> {
     const others = await this.database.asWorker((tx) =>
       tx.query(
-        `SELECT FROM employer_account WHERE bank_account_id = $1 AND employer_id <> $2
-           AND (detached_at IS NULL OR detached_at >= $3) LIMIT 1`,
-        [bankAccountId, employerId, since],
+        `SELECT FROM employer_account WHERE (bank_account_id = $1 OR iban_hash = $2) AND employer_id <> $3
+           AND (detached_at IS NULL OR detached_at >= $4) LIMIT 1`,
+        [bankAccountId, ibanHash, employerId, since],
       ),
     );
     return others.length > 0;

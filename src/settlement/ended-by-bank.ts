@@ -7,6 +7,7 @@ import { WERE_PAID } from '../pay-run/attention-actions';
 import { IF_EXECUTED } from '../pay-run/attention-words';
 import { Instruction } from '../pay-run/instruction.entity';
 import { FollowedPayment, Progress } from './follow-plan';
+import { recordWentOn, WENT_ON } from './taken-up';
 
 /** What a read showed of an instruction beside its payments as they stand. */
 interface ReadOfEnded {
@@ -16,8 +17,6 @@ interface ReadOfEnded {
   /** Whether the bank executes nothing more on the execution date. */
   isDayOver: boolean;
 }
-
-const WENT_ON = 'the bank went on with its payments';
 
 /**
  * The bank has ended a submitted instruction unpaid, such as for a strong authentication that somebody refused, and
@@ -44,7 +43,7 @@ export async function tellOfEnded(
   if (goesOn || (wentOn && !isDayOver)) return clear(tx, ['ENDED_BY_BANK'], instruction.id, WENT_ON);
   const happened =
     `The bank ended the submitted instruction as ${bankStatus}, and did not end ${open.length} of its payments.` +
-    (wentOn ? ' It went on with payments of it after that.' : '');
+    (wentOn ? ' It went on with it, or with payments of it, after that.' : '');
   await tellOfLeft(tx, instruction, { payments, open, happened }, [` ${bankStatus},`]);
 }
 
@@ -88,13 +87,6 @@ const ABOUT_REST = {
 function openUntaken(payments: readonly FollowedPayment[]): readonly FollowedPayment[] {
   const open = payments.filter(({ status }) => !isPaymentFinal(status));
   return open.every(({ bankStatus }) => isUntaken(bankStatus)) ? open : [];
-}
-
-async function recordWentOn(
-  { employerId, manager }: EmployerTransaction,
-  { id }: Instruction,
-): Promise<void> {
-  await manager.update(Instruction, { employerId, id }, { wentOnAt: () => 'clock_timestamp()' });
 }
 
 const GONE = 'The bank shows neither the submitted instruction any more nor a payment of it';

@@ -40,8 +40,10 @@ export interface FollowedPayment {
   shownOtherwise: string | null;
   rank: number;
   returned: boolean;
-  /** In minor units, the least that was shown to have come back of it, where that is less than was paid; null else. */
+  /** In minor units, what came back of it, where that was less than was paid, at first at least; null else. */
   returnedMinor: bigint | null;
+  /** For how long, in milliseconds, more than that was shown by every read; null where it was not. */
+  moreBackForMs: number | null;
   /** Calendar date `YYYY-MM-DD`; null where the bank has shown none. */
   settledOn: string | null;
   /** What the bank was last seen to charge; null where it showed nothing. */

@@ -25,6 +25,7 @@ import { CameBack, tellOfPossibleReturns } from './possible-returns';
 import { recordBackInPart, withParts } from './returned-in-part';
 import { tellOfDates } from './shown-dates';
 import { tellOfShownAfterEnd, tellOfStatuses } from './status-alarms';
+import { keepThatItWasTaken } from './taken-up';
 import { isUnseen, type Sight, TotalsCheck } from './totals-check';
 import { tellOfCharges } from './unread-charges';
 
@@ -175,8 +176,10 @@ export class FollowRecord {
     if (claim) await fence(tx, claim);
     if (shown === undefined) return instruction;
     const { employerId } = tx;
+    const { bankStatus: before } = instruction;
     await tx.manager.update(Instruction, { employerId, id: instruction.id }, { bankStatus: shown.status });
     instruction.bankStatus = shown.status;
+    await keepThatItWasTaken(tx, instruction, before);
     return instruction;
   }
 

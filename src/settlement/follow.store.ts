@@ -23,6 +23,7 @@ interface StoredRecord extends StoredIds {
   shown_status: string | null;
   decided_statuses: string[] | null;
   behind_for_ms: string | null;
+  more_back_for_ms: string | null;
   shown_otherwise: string | null;
   charges_unread: boolean;
   bank_rank: number;
@@ -80,6 +81,7 @@ export async function followedPayments(
     `SELECT b.row_no, b.payment_id, bank_payment_id, bank_transaction_id, ${STATUS_AS_FOLLOWED} AS bank_status,
        shown_status, bank_rank,
        extract(epoch FROM clock_timestamp() - behind_since) * 1000 AS behind_for_ms,
+       extract(epoch FROM clock_timestamp() - more_back_since) * 1000 AS more_back_for_ms,
        shown_otherwise, charges_unread, d.statuses AS decided_statuses
      FROM bank_payment b
      LEFT JOIN (
@@ -111,6 +113,7 @@ export async function followedPayments(
       rank: record.bank_rank,
       returned: payment.returned,
       returnedMinor: payment.returned_minor === null ? null : BigInt(payment.returned_minor),
+      moreBackForMs: record.more_back_for_ms === null ? null : Number(record.more_back_for_ms),
       settledOn: payment.settled_on,
       chargesMinor: payment.charges_minor === null ? null : BigInt(payment.charges_minor),
       chargesUnread: record.charges_unread,
@@ -255,6 +258,21 @@ export async function recordBehind(
     `UPDATE bank_payment SET behind_since = clock_timestamp()
      WHERE employer_id = $1 AND instruction_id = $2 AND row_no = ANY ($3) AND behind_since IS NULL`,
     [tx.employerId, id, rowNos],
+  );
+}
+
+/** Remembers of rows of an instruction since when more of them is shown as come back than counts, or that none is. */
+export async function recordMoreBack(
+  tx: EmployerTransaction,
+  { id }: Pick<Instruction, 'id'>,
+  { since, noMore }: { since: readonly number[]; noMore: readonly number[] },
+): Promise<void> {
+  if (since.length + noMore.length === 0) return;
+  await queryByHash(
+    tx,
+    `UPDATE bank_payment SET more_back_since = CASE WHEN row_no = ANY ($3) THEN clock_timestamp() END
+     WHERE employer_id = $1 AND instruction_id = $2 AND (row_no = ANY ($3) OR row_no = ANY ($4))`,
+    [tx.employerId, id, since, noMore],
   );
 }
 

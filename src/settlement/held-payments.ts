@@ -59,7 +59,7 @@ export async function holdPayments(
   const charges = new Map<number, boolean>();
   const shownById = grouped(seen, ({ bankPaymentId }) => bankPaymentId);
   const foreign = seen.filter(({ bankPaymentId }) => !byId.has(bankPaymentId));
-  const inPart = await backInPart(tx, personal, byId, shownById);
+  const inPart = await backInPart(tx, personal, byId, shownById, { isDone, maxAgeMs });
   for (const [id, payment] of byId) {
     const { rowNo } = payment;
     const records = (shownById.get(id) ?? []).map((one) => ({

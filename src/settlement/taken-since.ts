@@ -4,6 +4,7 @@ import { words } from '../database/words';
 import type { PaidByInstruction } from '../domain/balance';
 import { NEVER_DEBITED } from '../domain/bank-status';
 import { INSTRUCTION_UNDER_WAY } from '../domain/instruction';
+import { ONE_AT_BANK } from '../employer/account.store';
 import type { Followed } from './followed';
 import { MAY_STILL_EXECUTE_DAYS } from './looks';
 
@@ -27,14 +28,13 @@ export async function mayCompareYet(
        AND ${SENT_AT} < $4::timestamptz + make_interval(days => $6)
        AND (o.status IN (${UNDER_WAY}) OR o.closed_at > $5::timestamptz - make_interval(days => $6))
      LIMIT 1`,
-    [tx.employerId, account.bankAccountId, run.id, endedAt, now, days],
+    [tx.employerId, account.id, run.id, endedAt, now, days],
   );
   return others.length > 0;
 }
 
 /** Whether a run `r` is paid from the account at the bank. */
-const FROM_ACCOUNT = `r.account_id = ANY (ARRAY(
-  SELECT a.id FROM employer_account a WHERE a.employer_id = $1 AND a.bank_account_id = $2))`;
+const FROM_ACCOUNT = `r.account_id = ANY (${ONE_AT_BANK})`;
 
 /** What ended before that is in the balance of a run `r`; the parameters are those of `shownMs`. */
 const shownFrom = (asked: string, read: string) =>
@@ -101,7 +101,7 @@ async function isUnderWayBeside(
          ELSE o.status IN (${UNDER_WAY}) OR (o.closed_at >= $7 AND coalesce(${SENT_AT}, '-infinity') < $6) END
      LIMIT 1`,
     [
-      ...[tx.employerId, account.bankAccountId, run.id, instruction.closedAt, instruction.id],
+      ...[tx.employerId, account.id, run.id, instruction.closedAt, instruction.id],
       ...[run.balanceReadAt, shownFrom],
     ],
   );
@@ -121,7 +121,7 @@ export async function isUnsentBeside(
      WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND r.id <> $3 AND r.status = 'SUBMITTING'
        AND ${shownFrom('$5', '$6')} <= $4
      LIMIT 1`,
-    [tx.employerId, account.bankAccountId, run.id, instruction.closedAt, shownMs.asked, shownMs.read],
+    [tx.employerId, account.id, run.id, instruction.closedAt, shownMs.asked, shownMs.read],
   );
   return beside.length > 0;
 }
@@ -138,7 +138,7 @@ export async function takenSince(
   if (await isUnderWayBeside(tx, comparison)) return undefined;
   const { run, account, shownMs, againMs, watchedFrom } = comparison;
   const rows = await queryByHash<TakenRow>(tx, TAKEN, [
-    ...[tx.employerId, account.bankAccountId, run.id, run.balanceReadAt, NEVER_DEBITED, againMs],
+    ...[tx.employerId, account.id, run.id, run.balanceReadAt, NEVER_DEBITED, againMs],
     ...[shownMs.asked, shownMs.read, watchedFrom],
   ]);
   return { paid: rows.map(takenBy), isKnown: rows.every((row) => row.is_known) };
@@ -240,7 +240,7 @@ export async function tookJustBefore(
 ): Promise<TookBefore[]> {
   const lastEndMs = paid.reduce((last, one) => Math.max(last, one.lastEndAt.getTime()), 0);
   const rows = await queryByHash<TookBeforeRow>(tx, TOOK_BEFORE, [
-    ...[tx.employerId, account.bankAccountId, run.id, shownFrom, againMs, new Date(lastEndMs)],
+    ...[tx.employerId, account.id, run.id, shownFrom, againMs, new Date(lastEndMs)],
     ...[shownMs.asked, shownMs.read, watchedFrom],
   ]);
   return rows.map((row) => ({

@@ -65,7 +65,7 @@ async function stands(
     const alarm = {
       ...about,
       bankReference: names.join(', '),
-      happened: `${version} pays again ${unseen.length} payments that the bank does not show now, or in a status that no document names, of customer instruction ${names.join(', ')}.`,
+      happened: `${version} pays again ${unseen.length} payments that the bank does not show as they ended now, or in a status that no document names, of customer instruction ${names.join(', ')}.`,
     };
     await tellOfUnseen(tx, claim, 'REPLACED', alarm, [version, ...names]);
   } else await nowSeen(tx, claim, 'REPLACED', about.subjectId);

@@ -1,11 +1,14 @@
 import { EndedInstruction } from '../../src/attention/ended-instruction';
 import { InstructionSight } from '../../src/attention/instruction-sight';
 import { NotFound } from '../../src/bank/errors';
+import type { BankPayment } from '../../src/bank/records';
 import { BANK_LADDER } from '../../src/domain/bank-status';
 import type { BankReads } from '../../src/employer/bank-reads';
 import type { Attention, AttentionActionRow } from '../../src/pay-run/attention.entity';
 import { Instruction } from '../../src/pay-run/instruction.entity';
 import type { FollowRecord } from '../../src/settlement/follow-record';
+import { lockInstruction } from '../../src/pay-run/instruction.store';
+import { eventually } from '../support/eventually';
 import { Company, PayOffice, rows } from '../pay-run/pay-office';
 import { RunAtBank } from '../pay-run/run-at-bank';
 
@@ -19,8 +22,8 @@ describe('that a submitted instruction was not executed', () => {
   });
   afterAll(() => office.close());
 
-  /** A submitted instruction of one payment, at a bank that shows it and its payment so. @param sets what else is so, in SQL */
-  async function submitted(shown?: string, payment?: string, sets = '') {
+  /** A submitted instruction of one payment, at a bank that shows it and its payment so. @param sets what else is so, in SQL; beside: records of it beside that */
+  async function submitted(shown?: string, payment?: string, sets = '', beside: Partial<BankPayment>[] = []) {
     company = await office.company();
     const run = await office.run(company, rows(100));
     const atBank = await RunAtBank.approved(office, company, run);
@@ -37,7 +40,7 @@ describe('that a submitted instruction was not executed', () => {
       `SELECT bank_payment_id AS "bankPaymentId" FROM bank_payment WHERE instruction_id = $1`,
       [id],
     );
-    const found = payment === undefined ? [] : [{ status: payment, bankPaymentId }];
+    const found = [...(payment === undefined ? [] : [{ status: payment, bankPaymentId }]), ...beside];
     const reads = {
       instruction: () =>
         shown === undefined
@@ -47,7 +50,7 @@ describe('that a submitted instruction was not executed', () => {
     } as unknown as BankReads;
     const recordSight = jest.fn(() => Promise.resolve());
     const records = { recordSight } as unknown as FollowRecord;
-    const attention = { instructionId: id } as Attention;
+    const attention = { instructionId: id, openedAt: new Date() } as Attention;
     return {
       ended: new EndedInstruction(
         office.database,
@@ -58,6 +61,7 @@ describe('that a submitted instruction was not executed', () => {
     };
   }
 
+  const RANKED = `UPDATE bank_payment SET bank_rank = ${BANK_LADDER.SUB_STARTED} WHERE instruction_id = $id`;
   const CANCELLED = `UPDATE instruction SET bank_status = 'CANCELLED' WHERE id = $id;
     UPDATE bank_payment SET bank_rank = ${BANK_LADDER.SUB_STARTED} WHERE instruction_id = $id`;
 
@@ -71,6 +75,12 @@ describe('that a submitted instruction was not executed', () => {
     ['is proven where both are shown as ended unpaid', ['CANCELLED', 'REJECTED'], undefined, WRITTEN],
     ['is proven where neither is shown', [], undefined, WRITTEN],
     [
+      'is proven where its payment went further before that end was shown',
+      ['CANCELLED', 'SUB_INT_CTRL_PASSED', RANKED],
+      undefined,
+      WRITTEN,
+    ],
+    [
       'is proven by the end it had, though its payment is shown',
       [undefined, 'SUB_STARTED', CANCELLED],
       undefined,
@@ -82,6 +92,18 @@ describe('that a submitted instruction was not executed', () => {
       'is not proven where it is not shown, and its payment is',
       [undefined, 'SUB_STARTED'],
       'NOT_PROVEN_DEAD',
+      WRITTEN,
+    ],
+    [
+      'is proven where a fee was booked in it, and nothing else',
+      ['CANCELLED', 'INITIATED', '', [{ status: 'SETTLED', bankPaymentId: 'fee', transactionType: 'FEE' }]],
+      undefined,
+      WRITTEN,
+    ],
+    [
+      'is refuted by a payment in it that is not known',
+      ['CANCELLED', 'INITIATED', '', [{ status: 'SETTLED', bankPaymentId: 'other' }]],
+      'WAS_EXECUTED',
       WRITTEN,
     ],
     ['is refuted by a payment that is taken', ['CANCELLED', 'EXCHANGED'], 'WAS_EXECUTED', WRITTEN],
@@ -98,13 +120,18 @@ describe('that a submitted instruction was not executed', () => {
     if (code === undefined) await expect(proving).resolves.toBeUndefined();
     else await expect(proving).rejects.toMatchObject({ code });
     // The bank need not show it again.
-    expect(recordSight).toHaveBeenCalledTimes(code === 'WAS_EXECUTED' ? 1 : 0);
+    const isTold = code === 'WAS_EXECUTED' || of[0] === 'SUBMITTED';
+    expect(recordSight).toHaveBeenCalledTimes(isTold ? 1 : 0);
   });
 
   it.each([
     [
       'a payment of it was taken',
       `UPDATE bank_payment SET bank_status = 'EXCHANGED', bank_status_at = now() WHERE instruction_id = $id`,
+    ],
+    [
+      'the bank went on with it',
+      `UPDATE instruction SET went_on_at = now() + interval '1 minute' WHERE id = $id`,
     ],
     [
       'it has ended',
@@ -128,5 +155,29 @@ describe('that a submitted instruction was not executed', () => {
     } as AttentionActionRow;
     const burying = office.in(company, (tx) => ended.bury(tx, attention, action));
     await expect(burying).rejects.toMatchObject({ code });
+  });
+
+  it('waits for what is being recorded of it, and is refused by that', async () => {
+    const { ended, attention } = await submitted();
+    const action = {
+      proposedBy: company.preparer.personId,
+      reason: 'the bank says so',
+    } as AttentionActionRow;
+    let begin = () => {};
+    const burying = new Promise<void>((resolve) => (begin = resolve)).then(() =>
+      office.in(company, (tx) => ended.bury(tx, attention, action)),
+    );
+    const refused = expect(burying).rejects.toMatchObject({ code: 'WAS_EXECUTED' });
+    await office.in(company, async (tx) => {
+      await lockInstruction(tx, attention.instructionId!);
+      begin();
+      await eventually(() => office.isLockAwaited(), 3_000);
+      await tx.query(
+        `UPDATE bank_payment SET bank_status = 'EXCHANGED', bank_rank = ${BANK_LADDER.EXCHANGED}, bank_status_at = now()
+         WHERE employer_id = $1 AND instruction_id = $2`,
+        [tx.employerId, attention.instructionId],
+      );
+    });
+    await refused;
   });
 });

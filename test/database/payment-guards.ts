@@ -12,6 +12,19 @@ const unrelated: Row = { ...payment, replaces_payment_id: null };
 const payments = (changes: Row) => `UPDATE payment SET ${assignments(changes)} WHERE id = '${a.payment}'`;
 
 const release: Row = firstRows(1).pay_release;
+/** Two people answer so that the instruction of the first payment was not executed, asked so much before it went on, or after. */
+const declaredEnded = (sign: string, by: Row) =>
+  [
+    insertion('attention', { ...second.attention, kind: 'ENDED_BY_BANK' }),
+    `UPDATE attention SET opened_at = now() ${sign} interval '1 second' WHERE id = '${String(second.attention['id'])}'`,
+    insertion('attention_action', {
+      ...second.attention_action,
+      attention_id: second.attention['id'],
+      action: 'NOT_EXECUTED',
+      payment_ids: null,
+      ...by,
+    }),
+  ].join('; ');
 const RELEASE: Row = { ...release, employee_id: 'E2' };
 /** Of the first employee, who has one. */
 const SECOND_RELEASE = insertion('pay_release', { ...release, sequence: 2 });
@@ -31,6 +44,12 @@ const RETURN: Row = {
   release_sequence: 1,
 };
 const HELD: Row = { status: 'HELD', live: false };
+const PARTS = {
+  kind: 'trigger',
+  on: 'payment',
+  object: 'refuse_whole_of_parts',
+  says: 'part_stays_part',
+} as const;
 const JOINS = `UPDATE payment SET status = 'READY', live = true WHERE id = '${String(payment['id'])}'`;
 /** A release of the first employee is withdrawn. */
 const withdrawn = (sequence: number) =>
@@ -194,23 +213,40 @@ export const PAYMENT_GUARDS: Guard[] = [
     lawful: insertion('payment', { ...RETURN, replaces_reason: 'her account was closed' }),
     forbidden: insertion('payment', RETURN),
   },
-  ...(['insert', 'release'] as const).map((when): Guard => {
+  ...(['insert', 'release'] as const).flatMap((when): Guard[] => {
     const again: Row = { ...RETURN, replaces_reason: 'her account was closed' };
     const about = { kind: 'ECHO_MISMATCH', payment_id: a.payment, subject_id: a.payment, lacking_minor: 99 };
     const asked = { ...second.attention, ...about };
-    const answered = (action: string) =>
+    const answered = (action: string, more: Row = {}) =>
       insertion('attention_action', {
         ...second.attention_action,
         attention_id: asked.id,
         action,
         payment_ids: null,
+        ...more,
       });
     const replacing =
       when === 'insert'
         ? insertion('payment', again)
         : `UPDATE payment SET status = 'READY', live = true WHERE id = '${String(again['id'])}'`;
-    return {
-      name: `what came back in part is replaced once nobody kept the rest (${when})`,
+    const before = { id: a.fresh[1], confirmed_at: '2026-11-29' };
+    return [
+      { unless: 'it was said that somebody did', forbidden: answered('ACKNOWLEDGE') },
+      { unless: 'nobody has answered', forbidden: '' },
+      {
+        unless: 'one person alone says so',
+        forbidden: answered('RESUME', { confirmed_by: null, confirmed_at: null }),
+      },
+      {
+        unless: 'it was said of less',
+        forbidden: `UPDATE attention SET lacking_minor = 98 WHERE id = '${asked.id}'; ${answered('RESUME')}`,
+      },
+      {
+        unless: 'the contrary was said since',
+        forbidden: `${answered('RESUME', before)}; ${answered('ACKNOWLEDGE', { confirmed_at: '2026-11-30' })}`,
+      },
+    ].map(({ unless, forbidden }) => ({
+      name: `what came back in part is replaced once nobody kept the rest, and not where ${unless} (${when})`,
       kind: 'trigger',
       on: 'payment',
       object: `refuse_successor_of_what_is_kept${when === 'insert' ? '' : '_on_release'}`,
@@ -228,8 +264,8 @@ export const PAYMENT_GUARDS: Guard[] = [
         insertion('attention', asked),
       ],
       lawful: `${answered('RESUME')}; ${replacing}`,
-      forbidden: `${answered('ACKNOWLEDGE')}; ${replacing}`,
-    };
+      forbidden: `${forbidden}; ${replacing}`,
+    }));
   }),
   {
     name: 'less comes back than was paid, and of what came back only',
@@ -241,13 +277,27 @@ export const PAYMENT_GUARDS: Guard[] = [
     forbidden: payments({ returned_minor: 1 }),
   },
   {
-    name: 'what came back whole came back in no part',
+    name: 'no more comes back than was paid',
     kind: 'constraint',
     on: 'payment',
     object: 'part_came_back',
+    given: [...SETTLED, payments({ returned_at: '2026-11-28', returned_minor: 1 })],
+    lawful: 'UPDATE payment SET returned_minor = amount_minor WHERE returned_at IS NOT NULL',
+    forbidden: 'UPDATE payment SET returned_minor = amount_minor + 1 WHERE returned_at IS NOT NULL',
+  },
+  {
+    name: 'what came back whole came back in no part',
+    ...PARTS,
     given: [...SETTLED, payments({ returned_at: '2026-11-28' })],
     lawful: 'UPDATE payment SET returned_minor = amount_minor - 1 WHERE returned_at IS NOT NULL',
     forbidden: 'UPDATE payment SET returned_minor = amount_minor WHERE returned_at IS NOT NULL',
+  },
+  {
+    name: 'what came back in part is never said to have come back in none',
+    ...PARTS,
+    given: [...SETTLED, payments({ returned_at: '2026-11-28', returned_minor: 1 })],
+    lawful: payments({ returned_minor: 2 }),
+    forbidden: payments({ returned_minor: null }),
   },
   ...[{ employee_id: 'E9' }, { period: '2026-12' }, { kind_of_pay: 'BONUS' }].map((change): Guard => ({
     name: `a payment replaces none of another ${Object.keys(change).join()}`,
@@ -385,6 +435,29 @@ export const PAYMENT_GUARDS: Guard[] = [
     lawful: payments({ status: 'VOID', live: false }),
     forbidden: payments({ status: 'APPROVED' }),
   },
+  ...(<{ name: string; since: string; action?: Row }[]>[
+    { name: 'were asked about it before the bank went on with it', since: '-' },
+    { name: 'only know that', since: '+', action: { action: 'ACKNOWLEDGE' } },
+    { name: 'did not agree', since: '+', action: { confirmed_by: null, confirmed_at: null } },
+  ]).map(({ name, since, action = {} }): Guard => {
+    const ended = (sign: string, of: Row) =>
+      `${declaredEnded(sign, of)}; ${payments({ status: 'VOID', live: false })}`;
+    return {
+      name: `a payment of an instruction that was ended is not void by two people who ${name}`,
+      kind: 'trigger',
+      on: 'payment',
+      object: 'refuse_end_of_what_went_on',
+      says: 'void_is_asked_since',
+      given: [
+        payments({ status: 'SUBMITTED' }),
+        `SET LOCAL session_replication_role = replica; DELETE FROM payment_decision;
+         UPDATE instruction SET status = 'SUBMITTED', went_on_at = now() WHERE id = '${a.instruction[0]}';
+         SET LOCAL session_replication_role = origin`,
+      ],
+      lawful: ended('+', {}),
+      forbidden: ended(since, action),
+    };
+  }),
   {
     name: 'only a settled payment is returned',
     kind: 'constraint',

@@ -83,6 +83,22 @@ const contradicted = (paymentId: string) =>
     payment_id: paymentId,
   });
 
+const askedInPart = {
+  ...secondRows(1).attention,
+  id: NEXT,
+  kind: 'ECHO_MISMATCH',
+  payment_id: a.voidPayment,
+  subject_id: a.voidPayment,
+  lacking_minor: 99,
+};
+const answeredInPart = (action: string) =>
+  insertion('attention_action', {
+    ...secondRows(1).attention_action,
+    attention_id: NEXT,
+    action,
+    payment_ids: null,
+  });
+
 /** Of payments made instead of others that turn out to have moved. */
 const SUCCESSOR_GUARDS: Guard[] = [
   {
@@ -109,6 +125,32 @@ const SUCCESSOR_GUARDS: Guard[] = [
     lawful: `${insertion('forgotten_instruction', forgottenOfBuilt)}; ${insertion('submit_attempt', { ...attemptOfBuilt, outcome: 'EXECUTED' })}`,
     forbidden: insertion('submit_attempt', attemptOfBuilt),
   },
+  ...(<{ name: string; lawful: string; forbidden: string }[]>[
+    {
+      name: 'nothing is submitted instead of what came back in part before two people say that nobody kept the rest',
+      lawful: `${answeredInPart('RESUME')}; ${insertion('submit_attempt', attemptOfBuilt)}`,
+      forbidden: `${answeredInPart('ACKNOWLEDGE')}; ${insertion('submit_attempt', attemptOfBuilt)}`,
+    },
+    {
+      name: 'what the bank shows as submitted is recorded also over what came back in part, and nothing else is',
+      lawful: `${insertion('forgotten_instruction', forgottenOfBuilt)}; ${insertion('submit_attempt', { ...attemptOfBuilt, outcome: 'EXECUTED' })}`,
+      forbidden: insertion('submit_attempt', attemptOfBuilt),
+    },
+  ]).map((one): Guard => ({
+    ...one,
+    kind: 'trigger',
+    on: 'submit_attempt',
+    object: 'refuse_submit_over_what_is_kept',
+    says: 'submit_over_what_is_kept',
+    given: [
+      ...built('SUBMIT_INTENT'),
+      insertion('payment', { ...payment, row_no: 4 }),
+      `SET LOCAL session_replication_role = replica;
+        UPDATE payment SET status = 'SETTLED', live = true, employee_id = 'E8', returned_at = '2026-11-28', returned_minor = 1 WHERE id = '${a.voidPayment}';
+        SET LOCAL session_replication_role = origin`,
+      insertion('attention', askedInPart),
+    ],
+  })),
 ];
 
 /** Of what must hold around it: the run's turn, its approvals and every switch. */

@@ -4,8 +4,12 @@ import {
   BANK_STATUSES,
   BankPosition,
   climb,
+  isEnd,
+  isEndedBeforeSubmit,
   isNeverDebited,
   isPastSubmit,
+  isStepFurther,
+  isUntaken,
   mayBeSubmitted,
   mostSubmitted,
   NEVER_DEBITED,
@@ -14,6 +18,7 @@ import {
   NEVER_SHOWN,
   standingOf,
   statusesAskedOf,
+  statusesShown,
   TERMINAL_RANK,
   unclearStatusOf,
 } from '../../src/domain/bank-status';
@@ -210,10 +215,72 @@ describe('climbing the ladder', () => {
     expect(climb(walk(['FAILED']), 'RETURNED')).toEqual({ next: walk(['FAILED']), change: 'none' });
   });
 
+  it('goes on without a contradiction to what people have declared paid on its way', () => {
+    const declared = { rank: BANK_LADDER.SUB_STARTED, terminal: 'SETTLED' } as const;
+    for (const value of ['SUBMITTED', 'EXCHANGED'])
+      expect(climb(declared, value)).toEqual({ next: declared, change: 'fell' });
+  });
+
   it('changes nothing for an exchange error or a value nobody documents', () => {
     for (const value of ['EXCHANGE_ERROR', 'BRAND_NEW']) {
       expect(climb({ rank: 12 }, value)).toEqual({ next: { rank: 12 }, change: 'unknown' });
     }
+  });
+});
+
+describe('what says what became of a payment', () => {
+  it.each(['SETTLED', 'RETURNED', 'PRO_ROUTING_FAILED', 'EXT_REFUSED', 'CANCELLED', NOT_PROCESSABLE])(
+    'is %s',
+    (value) => expect(isEnd(value)).toBe(true),
+  );
+
+  it.each(['EXCHANGED', 'WAREHOUSED', 'EXCHANGE_ERROR', 'PRO_ODD'])('is not %s', (value) =>
+    expect(isEnd(value)).toBe(false),
+  );
+});
+
+describe('an end that needs no submit', () => {
+  it.each(['FAILED', 'REJECTED', 'CANCELLED', 'ABANDONED', 'INI_NOT_IS_VALID'])('is %s', (value) =>
+    expect(isEndedBeforeSubmit(value)).toBe(true),
+  );
+
+  it.each(['SUB_NOT_IS_VALID', 'PRO_ROUTING_FAILED', 'EXT_REFUSED', 'SETTLED', 'INITIATED', 'RETURNED'])(
+    'is not %s',
+    (value) => expect(isEndedBeforeSubmit(value)).toBe(false),
+  );
+});
+
+describe('an open payment that the bank has not taken up', () => {
+  it.each([null, 'INITIATED', 'SUB_REQUIRED', 'SUB_STRONG_AUTH_REQUIRED', 'REJECTED', 'CANCELLED'])(
+    'was last shown as %s',
+    (value) => expect(isUntaken(value)).toBe(true),
+  );
+
+  it.each(['SUBMITTED', 'WAREHOUSED', 'EXCHANGED', 'SUB_NOT_IS_VALID', 'EXCHANGE_ERROR', 'PRO_ODD'])(
+    'was not last shown as %s',
+    (value) => expect(isUntaken(value)).toBe(false),
+  );
+});
+
+describe('a step that the bank took after an instruction had ended', () => {
+  it.each([
+    ['SUB_IS_VALID', BANK_LADDER.SUB_STARTED, true],
+    ['SUB_STARTED', BANK_LADDER.SUB_STARTED, false],
+    ['SUB_STARTED', BANK_LADDER.SUB_IS_VALID, false],
+    ['SUB_STARTED', BANK_LADDER.INI_STARTED, true],
+    ['INITIATED', BANK_LADDER.INI_STARTED, false],
+    ['EXCHANGED', 0, false],
+    ['CANCELLED', BANK_LADDER.SUB_STARTED, false],
+  ])('is %s of a payment at rank %i: %s', (value, rank, isFurther) => {
+    expect(isStepFurther(value, rank)).toBe(isFurther);
+  });
+});
+
+describe('what a payment is shown with whose history says that it was settled', () => {
+  it('is both, unless it came back', () => {
+    expect(statusesShown('FAILED', true)).toEqual(['SETTLED', 'FAILED']);
+    expect(statusesShown('FAILED', false)).toEqual(['FAILED']);
+    expect(statusesShown('RETURNED', true)).toEqual(['RETURNED']);
   });
 });
 

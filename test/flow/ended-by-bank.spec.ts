@@ -195,7 +195,7 @@ describe('a submitted instruction that the bank ends while it leaves its payment
     await wakeFollowers();
     const again = await payroll.askedAbout(id, 'ENDED_BY_BANK');
     const { data } = await payroll.as('finance').get(again);
-    expect(data.happened).toContain('It went on with payments of it after that.');
+    expect(data.happened).toContain('It went on with it, or with payments of it, after that.');
     expect((await decide(again, 'letter 4711 of the bank')).status).toBe(200);
     await payroll.until(id, ['FAILED'], 15_000);
   });

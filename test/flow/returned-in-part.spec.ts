@@ -1,9 +1,11 @@
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import type { BankPayment } from '../../src/bank/records';
+import { BankReads } from '../../src/employer/bank-reads';
 import { PaymentSource } from '../../src/settlement/payment-source';
-import { execute } from '../support/database';
+import { execute, select } from '../support/database';
 import { eventually } from '../support/eventually';
 import { germanIban, payFile, payRows } from '../support/pay-rows';
+import { passThrough } from '../support/payments-shown';
 import { MovedClock, Payroll } from '../support/payroll';
 
 const RETURNS = MAGIC_CREDITORS.find(({ effect }) => effect === 'returnedTwoDaysLater')!.iban;
@@ -179,6 +181,69 @@ describe('a payment that the bank shows as returned with less than was paid', ()
     expect((await payroll.calls()).submit).toBe(1);
   });
 
+  it('is paid again by no successor where only the look before its submit shows less', async () => {
+    await start(0);
+    const { id } = await paidAndSentBack();
+    await until(async () => (await returned(id)).payments === 1);
+    const made = await successorOf(id, payroll.later());
+    expect(made.status).toBe(201);
+    await payroll.approve(made.data);
+    await payroll.letRest('FOLLOW');
+    const [{ bankInstructionId: replaced }] = (await payroll.run(id)).instructions;
+    let lacking = BigInt(KEPT_MINOR);
+    passThrough(payroll.services[0]!.app.get(BankReads), (found, asked) =>
+      found.map((one) =>
+        asked.bankInstructionId === replaced && one.status === 'RETURNED'
+          ? { ...one, amountMinor: (one.amountMinor ?? 0n) - lacking }
+          : one,
+      ),
+    );
+    // Nobody follows it meanwhile.
+    showing(({ amountMinor = 0n }) => ({ amountMinor: amountMinor + lacking }));
+    payroll.clock.offsetMs += 15 * 60_000;
+    await payroll.wakeAll();
+    const moved = await payroll.askedAbout(made.data.id, 'REPLACED_PAYMENT_MOVED');
+    lacking = 0n;
+    await decide(moved, 'RESUME');
+    const hasLooked = async () =>
+      (await select(payroll.database.superuserUrl, `SELECT FROM lease WHERE missing = 'REPLACED'`)).length >
+      0;
+    await eventually(async () => {
+      await payroll.wakeAll();
+      return hasLooked();
+    }, 20_000);
+    expect((await payroll.calls()).submit).toBe(1);
+    expect((await successorOf(id)).status).not.toBe(201);
+  });
+
+  it('is not paid again on a word from before less was known, while the bank hides it', async () => {
+    await start(0);
+    const { id } = await paidAndSentBack();
+    await until(async () => (await returned(id)).payments === 1);
+    await payroll.letRest('FOLLOW');
+    const [{ bankInstructionId: replaced }] = (await payroll.run(id)).instructions;
+    let isHidden = true;
+    passThrough(payroll.services[0]!.app.get(BankReads), (found, asked) =>
+      asked.bankInstructionId === replaced && isHidden ? [] : found,
+    );
+    expect((await successorOf(id)).data.code).toBe('BANK_UNREADABLE');
+    await decide(await payroll.askedAbout(id, 'REPLACED_UNSEEN'), 'NOT_PAID');
+    const made = await successorOf(id, payroll.later());
+    expect(made.status).toBe(201);
+    await payroll.approve(made.data);
+    isHidden = false;
+    showing(({ amountMinor = 0n }) => ({ amountMinor: amountMinor - BigInt(KEPT_MINOR) }));
+    await until(async () => (await kinds()).includes('ECHO_MISMATCH'));
+    await payroll.letRest('FOLLOW');
+    isHidden = true;
+    await decide((await asked(id)).path, 'ACKNOWLEDGE');
+    await payroll.letRest('FOLLOW');
+    payroll.clock.offsetMs += 15 * 60_000;
+    await payroll.wakeAll();
+    await payroll.askedAbout(made.data.id, 'REPLACED_PAYMENT_MOVED');
+    expect((await payroll.calls()).submit).toBe(1);
+  });
+
   it('is asked about anew where less still comes back', async () => {
     await start();
     const { id } = await paidAndSentBack();
@@ -192,6 +257,79 @@ describe('a payment that the bank shows as returned with less than was paid', ()
     await decide((await asked(id)).path, 'ACKNOWLEDGE');
     jest.restoreAllMocks();
     expect((await successorOf(id)).data.payments[0].code).toBe('RETURNED_IN_PART');
+  });
+
+  it.each([
+    ['the rest', 0],
+    ['more', 100],
+  ])('is asked about anew where %s comes back later, and reported so', async (_, lacking) => {
+    await start(0);
+    const { id, paid } = await paidAndSentBack();
+    let lackingMinor = KEPT_MINOR;
+    showing(({ amountMinor = 0n }) => ({ amountMinor: amountMinor - BigInt(lackingMinor) }));
+    await until(async () => (await kinds()).includes('ECHO_MISMATCH'));
+    await decide((await asked(id)).path, 'ACKNOWLEDGE');
+    await payroll.letRest('FOLLOW');
+    lackingMinor = lacking;
+    await until(async () => (await kinds()).includes('ECHO_MISMATCH'));
+    expect(await asked(id)).toMatchObject({ lacking: euros(lacking), actions: ['RESUME', 'ACKNOWLEDGE'] });
+    expect(await returned(id)).toEqual({ payments: 1, amount: euros(paid - lacking) });
+    const { table, explained } = await report(id);
+    expect(explained).toBe(false);
+    expect(table.notBack).toEqual({ payments: lacking > 0 ? 1 : 0, amount: euros(lacking) });
+    expect((await successorOf(id)).data.payments[0].code).toBe('PAYMENT_STATUS_UNCLEAR');
+    await decide((await asked(id)).path, 'RESUME');
+    await until(async () => (await report(id)).explained === true);
+    expect((await successorOf(id)).status).toBe(201);
+    expect(await kinds()).toEqual(['PAYMENT_RETURNED']);
+  });
+
+  it('is asked about in other words where it was paid again before less was shown, and no more once all is back', async () => {
+    await start(0);
+    const { id } = await paidAndSentBack();
+    await until(async () => (await returned(id)).payments === 1);
+    const made = await successorOf(id);
+    await payroll.approve(made.data);
+    await until(async () => (await payroll.run(made.data.id)).status === 'SETTLED');
+    let lackingMinor = KEPT_MINOR;
+    showing(({ amountMinor = 0n }) => ({ amountMinor: amountMinor - BigInt(lackingMinor) }));
+    await until(async () => (await kinds()).includes('ECHO_MISMATCH'));
+    const { happened, certain } = await asked(id);
+    expect(happened).toContain(`; it was paid again since, or may have been, by ${made.data.id} (reading`);
+    expect(certain).toContain('upload no row for it');
+    expect(certain).not.toContain('It was paid once');
+    lackingMinor = 0;
+    await until(async () => (await kinds()).length === 0);
+    expect((await report(id)).table.notBack.payments).toBe(0);
+  });
+
+  it('stays shown otherwise where one read shows it as failed, too, which is recorded with all else that is shown', async () => {
+    await start(0);
+    const source = payroll.services[0]!.app.get(PaymentSource);
+    const { paymentsOf } = source;
+    jest.spyOn(source, 'paymentsOf').mockImplementation(async (...read) => {
+      const shown = await paymentsOf.apply(source, read);
+      return shown.flatMap((one) =>
+        one.iban?.replaceAll(' ', '') === RETURNS && one.status === 'SETTLED'
+          ? [
+              { ...one, status: 'FAILED', wasSettled: false },
+              { ...one, status: 'RETURNED', wasSettled: false, amountMinor: (one.amountMinor ?? 0n) - 500n },
+            ]
+          : one,
+      );
+    });
+    const rows = payRows(2);
+    rows[0]!.iban = RETURNS;
+    const id = await payroll.paid(payFile(rows));
+    await until(async () => (await payroll.run(id)).status === 'PARTLY_SETTLED');
+    expect(await kinds()).toEqual(['ECHO_MISMATCH']);
+    expect(await asked(id)).toMatchObject({
+      happened: expect.stringMatching(/^After the submit, row 1 is shown with another amount/),
+      actions: ['RESUME'],
+    });
+    expect((await successorOf(id)).data.payments[0].code).toBe('PAYMENT_STATUS_UNCLEAR');
+    await decide((await asked(id)).path, 'RESUME');
+    await until(async () => (await kinds()).length === 0);
   });
 
   it.each<[string, (shown: BankPayment) => Partial<BankPayment>]>([

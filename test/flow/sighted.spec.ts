@@ -6,7 +6,7 @@ import { execute, select } from '../support/database';
 import { eventually } from '../support/eventually';
 import { payFile, payRows } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
-import { passThrough } from '../support/payments-shown';
+import { passThrough, showsInstructions } from '../support/payments-shown';
 
 const DAY_MS = 86_400_000;
 const NOT_EXECUTED = {
@@ -116,6 +116,64 @@ describe('a submitted instruction that the bank ended, and left its payments whe
     expect([second.status, second.data.code]).toEqual([409, 'ATTENTION_IS_RESOLVED']);
     expect(await statuses()).toEqual(['SETTLED', 'SETTLED']);
   });
+
+  /** Has the bank show its payments as returned, with so much less than was paid, to whoever decides alone. */
+  const showsReturned = (lessMinor: bigint) =>
+    passThrough(payroll.services[0]!.app.get(BankReads), (found) =>
+      found.map((one) => ({ ...one, status: 'RETURNED', amountMinor: (one.amountMinor ?? 0n) - lessMinor })),
+    );
+  const PAID = { ...NOT_EXECUTED, action: 'PAID' };
+
+  it('is kept as returned with less than was paid, as it was shown to who declares its payments PAID', async () => {
+    const { id, meaning } = await overdue(2);
+    showsReturned(500n);
+    const first = await payroll.decide(meaning, PAID);
+    expect([first.status, first.data.code]).toEqual([409, 'SHOWN_OTHERWISE']);
+    jest.restoreAllMocks();
+    hidesAll();
+    const second = await payroll.confirm(meaning);
+    expect([second.status, second.data.code]).toEqual([409, 'ATTENTION_IS_RESOLVED']);
+    expect((await payroll.run(id)).returned.payments).toBe(2);
+    expect((await kinds()).filter((kind) => kind === 'ECHO_MISMATCH')).toHaveLength(2);
+  });
+
+  it('ends as PAID where it came back with more than was paid, once people have answered that', async () => {
+    const { id, meaning } = await overdue(1);
+    showsReturned(-500n);
+    const first = await payroll.decide(meaning, PAID);
+    expect([first.status, first.data.code]).toEqual([409, 'SHOWN_OTHERWISE']);
+    const difference = await payroll.askedAbout(id, 'ECHO_MISMATCH');
+    expect((await payroll.decide(difference, { action: 'RESUME', reason: 'with interest' })).status).toBe(
+      200,
+    );
+    expect((await payroll.confirm(meaning)).status).toBe(200);
+    expect(await statuses()).toEqual(['SETTLED']);
+  });
+
+  it.each(['SETTLED', 'EXCHANGED'])(
+    'is not declared NOT_EXECUTED on a word from before it was itself shown as %s, but asked about anew',
+    async (status) => {
+      const { id, path } = await ended(2);
+      showsInstructions(payroll.services[0]!.app.get(BankReads), () => ({ status }));
+      const first = await payroll.decide(path, NOT_EXECUTED);
+      expect([first.status, first.data.code]).toEqual([409, 'NOT_PROVEN_DEAD']);
+      jest.restoreAllMocks();
+      hidesAll();
+      const second = await payroll.confirm(path);
+      expect([second.status, second.data.code]).toEqual([409, 'ATTENTION_IS_RESOLVED']);
+      expect(await statuses()).toEqual(['SUBMITTED', 'SUBMITTED']);
+      jest.restoreAllMocks();
+      payroll.clock.set(new Date(Date.parse(`${payroll.executionDate()}T12:00:00Z`) + 6 * DAY_MS));
+      await eventually(async () => {
+        await wakeFollowers();
+        return (await kinds()).includes('ENDED_BY_BANK');
+      }, 20_000);
+      const anew = await payroll.askedAbout(id, 'ENDED_BY_BANK');
+      expect((await payroll.as('finance').get(anew)).data.happened).toContain('It went on with it');
+      expect((await payroll.decide(anew, NOT_EXECUTED)).status).toBe(200);
+      expect(await statuses()).toEqual(['VOID', 'VOID']);
+    },
+  );
 
   it('is kept as it was shown to who declares its payments NOT_PAID', async () => {
     const { meaning } = await overdue(2);

@@ -157,6 +157,19 @@ describe('what was paid and came back', () => {
     expect(await paymentOf(third)).toMatchObject({ status: 'READY', place: 1, replaces: again });
   });
 
+  it.each([1, 2])('is no pay that the same rows repeat, nor what paid it again (%d times)', async (times) => {
+    for (let n = 0; n < times; n += 1) {
+      const again = await upload([elsewhere(`90${n}.50`)]);
+      await release(again, 'EMPLOYEE_PAY_RETURNED');
+      await desk.asSuperuser(
+        `SET session_replication_role = replica;
+         UPDATE payment SET status = 'FAILED', live = false WHERE pay_run_id = '${again}';
+         UPDATE pay_run SET status = 'FAILED' WHERE id = '${again}'`,
+      );
+    }
+    expect(await holdsOf(await upload([row('E1', '900.00')]))).toEqual(['EMPLOYEE_PAY_RETURNED']);
+  });
+
   it('is paid by one of two runs that hold it, whoever releases it in each', async () => {
     const runs = [await upload([elsewhere()]), await upload([elsewhere('899.00')])];
     await release(runs[0]!, 'EMPLOYEE_PAY_RETURNED');

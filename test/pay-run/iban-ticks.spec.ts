@@ -1,4 +1,5 @@
 import { showId } from '../../src/http/prefixed-id';
+import { assertTicked } from '../../src/pay-run/iban-ticks';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { germanIban } from '../support/pay-rows';
 import { Company, pathOf, PayOffice, Row } from './pay-office';
@@ -185,6 +186,57 @@ describe('new IBANs', () => {
     for (const role of ['preparer', 'finance', 'operator'] as const) {
       await tick(run, { paymentIds: [ids[1]] }, role).expect(403);
     }
+  });
+
+  it('that came about since are asked about before the run is submitted, and not in its midst', async () => {
+    const { run } = await november();
+    await tick(run, all).expect(200);
+    await office.tamper(
+      `UPDATE payment SET returned_at = now() WHERE employer_id = $1 AND employee_id = 'E-1' AND pay_run_id <> $2`,
+      [company.employerId, run.id],
+    );
+    const approving = (status: PayRun['status']) =>
+      office.in(company, (tx) => assertTicked(tx, { ...run, status }, company.approver.personId));
+    await expect(approving('READY')).rejects.toMatchObject({ code: 'COMPARISON_OUTDATED' });
+    await expect(approving('SUBMITTING')).resolves.toBeUndefined();
+  });
+
+  it('are not those of whom only the amount changed', async () => {
+    const october = await office.run(company, [pay(1), pay(2)], { period: '2026-10', kindOfPay: 'SALARY' });
+    await tick(october, all).expect(200);
+    await RunAtBank.ended(office, company, october);
+    const run = await office.run(company, [{ ...pay(1), amountMinor: 90_000n }, pay(2, germanIban(22))], {
+      kindOfPay: 'SALARY',
+    });
+    const [raised = ''] = await idsOf(run);
+    const { body } = await office.as(company, 'finance').get(pathOf(run, '/differences?kind=NET_CHANGED'));
+    expect(body.items).toHaveLength(1);
+    const answer = await tick(run, { paymentIds: [raised] });
+    expect([answer.status, answer.body.code]).toEqual([422, 'PAYMENT_NOT_TO_TICK']);
+    expect((await approve(run)).body.context).toEqual({ missing: 1, toTick: 1 });
+  });
+
+  it('are not those that an earlier version alone asked about', async () => {
+    const { run, ids } = await november();
+    const [october] = await office.query<{ id: string }>(
+      company,
+      `SELECT id FROM pay_run WHERE period = '2026-10'`,
+    );
+    const late = await office.run(company, [pay(4)], {
+      period: '2026-10',
+      kindOfPay: 'SALARY',
+      sequence: 1,
+      parentRunId: october!.id,
+    });
+    await tick(late, all).expect(200);
+    await RunAtBank.ended(office, company, late);
+    const { body } = await office
+      .as(company, 'preparer')
+      .post(pathOf(run, '/amendments'), { executionDate: '2026-11-30', reason: 'compared anew' })
+      .expect(200);
+    const answer = await tick(run, { rootHash: body.rootHash, paymentIds: [ids[2]] });
+    expect([answer.status, answer.body.code]).toEqual([422, 'PAYMENT_NOT_TO_TICK']);
+    await tick(run, { rootHash: body.rootHash, paymentIds: [ids[1]] }).expect(200);
   });
 
   it('are those of the run and nobody else’s', async () => {

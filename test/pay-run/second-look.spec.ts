@@ -11,6 +11,7 @@ import type { BankPayment } from '../../src/bank/records';
 import type { BankGateway } from '../../src/bank/gateway';
 import { Clock } from '../../src/config/clock';
 import type { Database } from '../../src/database/database';
+import { NOT_PROCESSABLE } from '../../src/domain/bank-status';
 import { messageIdOf } from '../../src/pay-run/message-id';
 import { MadeElsewhere } from '../../src/pay-run/made-elsewhere';
 import type { EndedInstruction } from '../../src/pay-run/replaced.store';
@@ -206,6 +207,12 @@ describe('what failed after its submit, read again before it is paid otherwise',
     expect(await lookAt('FAILED', failed, true)).toMatchObject({ moved: [{ bankStatus: 'SETTLED' }] });
   });
 
+  it('has moved where another payment of its instruction was shown otherwise than it was sent', async () => {
+    expect(await lookAt('FAILED', { ...failed, isShownOtherwise: true })).toMatchObject({
+      moved: [{ paymentId: 'payment', bankStatus: 'a payment otherwise than it was sent' }],
+    });
+  });
+
   it('has moved where the bank goes on with it, whatever people have in writing', async () => {
     const said = { ...failed, payments: [{ ...failed.payments[0]!, byWord: true }] };
     expect(await lookAt('SUB_IS_VALID', said)).toMatchObject({ moved: [{ bankStatus: 'SUB_IS_VALID' }] });
@@ -220,6 +227,55 @@ describe('what failed after its submit, read again before it is paid otherwise',
     const lists = { listInstructionPayments: listed, listPayments: listed } as unknown as BankGateway;
     const said = { ...failed, payments: [{ ...failed.payments[0]!, bankIds: [] as const, byWord: true }] };
     expect(await lookWith(lists, said)).toMatchObject({ moved: [{ bankStatus: 'SETTLED' }], unseen: [] });
+  });
+});
+
+describe('what was not processable, read again before it is paid otherwise', () => {
+  const left = {
+    ...released,
+    status: 'CLOSED',
+    payments: [{ ...released.payments[0], status: 'FAILED', bankStatus: NOT_PROCESSABLE, returned: false }],
+  } as EndedInstruction;
+
+  it('is as it ended in that group, and unseen in a list that leaves its group out', async () => {
+    const lookIn = (groupStatus?: string, status = 'SUB_STARTED') => {
+      async function* listed() {
+        const one = { status, bankInstructionId: '4711', bankPaymentId: '815' };
+        yield* await Promise.resolve([{ ...one, ...(groupStatus && { groupStatus }) }]);
+      }
+      const lists = { listInstructionPayments: listed, listPayments: listed } as unknown as BankGateway;
+      return lookWith(lists, left);
+    };
+    expect(await lookIn('NOTPROCESSABLE')).toEqual({ moved: [], unseen: [] });
+    expect(await lookIn()).toMatchObject({ moved: [], unseen: [{ paymentId: 'payment' }] });
+    expect(await lookIn(undefined, 'EXCHANGED')).toMatchObject({ moved: [{ bankStatus: 'EXCHANGED' }] });
+  });
+});
+
+describe('what came back, read again before it is paid otherwise', () => {
+  const back = (mayBeKept: boolean) =>
+    ({
+      ...released,
+      status: 'CLOSED',
+      payments: [
+        {
+          ...released.payments[0],
+          status: 'SETTLED',
+          bankStatus: 'RETURNED',
+          returned: true,
+          mayBeKept,
+        },
+      ],
+    }) as EndedInstruction;
+
+  it('is as it was while it is shown as returned, though it was settled before', async () => {
+    expect(await lookAt('RETURNED', back(false), true)).toEqual({ moved: [], unseen: [] });
+  });
+
+  it('has moved where less of it came back and nobody has said that its payee kept nothing', async () => {
+    expect(await lookAt('RETURNED', back(true))).toMatchObject({
+      moved: [{ bankStatus: 'less as returned than was paid' }],
+    });
   });
 });
 
@@ -503,6 +559,16 @@ describe('what ended unpaid, and that the general list shows once more under its
       { bankPaymentId: '815' },
     ])
       expect(await lookWhere([otherwise]).look()).toEqual({ moved: [], unseen: [] });
+  });
+
+  it('is unseen once where neither list shows any more what a look before has shown', async () => {
+    const gateway = {
+      listInstructionPayments: emptyList,
+      listPayments: emptyList,
+      getPayment: () => Promise.reject(new NotFound(404, { raw: '' })),
+    } as unknown as BankGateway;
+    const shown = { ...ENDED_UNPAID, payments: [{ ...ENDED_UNPAID.payments[0]!, hasMovedElsewhere: true }] };
+    expect((await lookWith(gateway, shown)).unseen).toHaveLength(1);
   });
 
   it('may move where it is there as before a submit, unless what was given up is there twice', async () => {

@@ -209,6 +209,16 @@ describe('a successor of payments that came back', () => {
     expect(made.record).toMatchObject({ openHolds: 0 });
   });
 
+  it('is not held beside the run that they came back from, where what paid them again ended unpaid', async () => {
+    const before = await returned(1, 1);
+    let run = before.run;
+    for (let times = 0; times < 3; times += 1) {
+      const { made } = await paidAgain({ ...before, run });
+      expect(made.record).toMatchObject({ openHolds: 0 });
+      run = await RunAtBank.ended(office, before.company, made.record.run, ['PRO_ROUTING_FAILED']);
+    }
+  });
+
   it('is held beside a run of about the same day that may have paid the same, though nobody knows', async () => {
     const before = await returned(1);
     const { company, run } = before;

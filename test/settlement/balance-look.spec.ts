@@ -157,6 +157,25 @@ describe('a run whose account has lost as much again as it paid', () => {
     await ofOtherRun('2020-01-01');
   });
 
+  it('says nothing where that was another run, paid by another id of the bank with the same IBAN', async () => {
+    const all = await select<{ id: string; account_id: string }>(
+      payroll.database.superuserUrl,
+      'SELECT id, account_id FROM pay_run',
+    );
+    await sql(`
+      INSERT INTO employer_account SELECT (jsonb_populate_record(a,
+        jsonb_build_object('id', '${runIds[0]}', 'bank_account_id', 'its other id', 'detached_at', NULL))).*
+        FROM employer_account a LIMIT 1;
+      UPDATE pay_run SET account_id = '${runIds[0]}' WHERE id <> '${runIds[0]}'`);
+    await ofOtherRun(new Date().toISOString());
+    await look(TWICE);
+    expect(await asked()).toEqual([]);
+    await ofOtherRun('2020-01-01');
+    for (const { id, account_id } of all)
+      await sql(`UPDATE pay_run SET account_id = '${account_id}' WHERE id = '${id}'`);
+    await sql(`DELETE FROM employer_account WHERE id = '${runIds[0]}'`);
+  });
+
   it('says nothing while an instruction of it is still to be submitted, or built again', async () => {
     await ofOtherRun('2020-01-01');
     await sql(`UPDATE pay_run SET status = 'SUBMITTING' WHERE id = '${runIds[0]}'`);
@@ -165,15 +184,23 @@ describe('a run whose account has lost as much again as it paid', () => {
     await sql(`UPDATE pay_run SET status = 'SETTLED' WHERE id = '${runIds[0]}'`);
   });
 
-  it('says nothing where another employer has paid from the account since', async () => {
-    await sql(`
-      INSERT INTO employer_account
-        SELECT (jsonb_populate_record(a, jsonb_build_object('id', gen_random_uuid(), 'employer_id', gen_random_uuid(),
-          'detached_at', now()))).* FROM employer_account a LIMIT 1`);
-    await look(TWICE);
-    expect(await asked()).toEqual([]);
-    await sql(`UPDATE employer_account SET detached_at = '2020-01-01' WHERE employer_id <> '${employerId}'`);
-  });
+  it.each([
+    ['the same', ''],
+    ['another', `, 'bank_account_id', 'its other id'`],
+  ])(
+    'says nothing where another employer has paid from the account since, by %s id of the bank',
+    async (_, id) => {
+      await sql(`
+        INSERT INTO employer_account
+          SELECT (jsonb_populate_record(a, jsonb_build_object('id', gen_random_uuid(), 'employer_id', gen_random_uuid(),
+            'detached_at', now()${id}))).* FROM employer_account a LIMIT 1`);
+      await look(TWICE);
+      expect(await asked()).toEqual([]);
+      await sql(
+        `UPDATE employer_account SET detached_at = '2020-01-01' WHERE employer_id <> '${employerId}'`,
+      );
+    },
+  );
 
   it('is asked about where nothing else was', async () => {
     await ofOtherRun('2020-01-01');

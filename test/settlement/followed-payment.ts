@@ -20,6 +20,7 @@ export function followed(change: Partial<FollowedPayment> = {}): FollowedPayment
     rank: 0,
     returned: false,
     returnedMinor: null,
+    moreBackForMs: null,
     settledOn: null,
     chargesMinor: null,
     chargesUnread: false,

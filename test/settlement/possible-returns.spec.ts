@@ -113,6 +113,7 @@ describe('money that came in for payments whose money is not kept', () => {
     rank: 14,
     returned: false,
     returnedMinor: null,
+    moreBackForMs: null,
     settledOn: null,
     chargesMinor: null,
     chargesUnread: false,

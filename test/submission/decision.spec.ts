@@ -80,6 +80,8 @@ describe('an instruction that was not submitted', () => {
   it.each([
     ['INITIATED', 'open'],
     ['INI_STARTED', 'wait'],
+    ['INI_IS_VALID', 'wait'],
+    ['INI_INT_CTRL_PASSED', 'wait'],
     ['SUB_STARTED', 'moved'],
     ['SETTLED', 'moved'],
     ['CANCELLED', 'dead'],
