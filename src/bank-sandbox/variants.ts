@@ -21,10 +21,19 @@ export interface Variants {
   /** Where pages count from 1, page 0 is answered with 400, or 500. */
   pageZero: 'refused' | 'fails';
   /**
-   * Whether `count` of a list envelope is the length of the page, of the whole list, or of all there are whatever is
-   * asked for.
+   * Whether `count` of a list envelope is the length of the page, of the whole list, of that with what others hold in it, or of
+   * all there are whatever is asked for.
    */
-  countMeans: 'page' | 'total' | 'everything';
+  countMeans: 'page' | 'total' | 'places' | 'everything';
+  /** The most that `count` says; 0 for any number. */
+  countUpTo: number;
+  /**
+   * So many records of others stand in the list of payment transactions behind the first `othersAfter` that a token may see: a
+   * page is made with them, and they are taken out of it.
+   */
+  recordsOfOthers: number;
+  /** How many payments the list of payment transactions shows before what others hold. */
+  othersAfter: number;
   /** The most items on a page. */
   maxPageSize: number;
   /** A larger `pageSize` than the most is answered with that many items, or with 400. */
@@ -191,6 +200,9 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   pageBase: 1,
   pageZero: 'refused',
   countMeans: 'total',
+  countUpTo: 0,
+  recordsOfOthers: 0,
+  othersAfter: 20,
   maxPageSize: 100,
   largePages: 'capped',
   ignorePageParams: false,
@@ -284,7 +296,10 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   sums: choice('exact', 'float'),
   pageBase: choice(0, 1),
   pageZero: choice('refused', 'fails'),
-  countMeans: choice('page', 'total', 'everything'),
+  countMeans: choice('page', 'total', 'places', 'everything'),
+  countUpTo: whole(0, MANY),
+  recordsOfOthers: whole(0, MANY),
+  othersAfter: whole(0, MANY),
   maxPageSize: whole(1, MAX_PAGE_SIZE),
   largePages: choice('capped', 'refused'),
   ignorePageParams: flag,

@@ -113,6 +113,7 @@ export class CustomerInstructions {
     instructionId: string,
     onEnd?: (size: ListSize) => void,
     isAll?: (seen: number) => Promise<boolean>,
+    isEnough?: () => boolean,
   ): AsyncIterable<PaymentTransaction> {
     const path = PATHS.instructionPaymentTransactions(segment(instructionId));
     const list = listAt(this.session, path, paymentTransactionList);
@@ -123,6 +124,7 @@ export class CustomerInstructions {
       habits: this.habits,
       onEnd,
       isAll,
+      isEnough,
     });
   }
 

@@ -132,13 +132,18 @@ export class BankGateway {
     return instructionOf(record, this.client.amounts);
   }
 
-  /** The instruction's payments as far as the bank shows them: one that is missing proves nothing. */
+  /**
+   * The instruction's payments as far as the bank shows them: one that is missing proves nothing.
+   * @param isEnough as `PagerOptions`
+   */
   async *listInstructionPayments(
     bankInstructionId: string,
     onEnd?: (size: ListSize) => void,
     isAll?: (seen: number) => Promise<boolean>,
+    isEnough?: () => boolean,
   ): AsyncGenerator<BankPayment, void, undefined> {
-    const records = this.client.customerInstructions.listPaymentTransactions(bankInstructionId, onEnd, isAll);
+    const { customerInstructions } = this.client;
+    const records = customerInstructions.listPaymentTransactions(bankInstructionId, onEnd, isAll, isEnough);
     for await (const record of records) yield paymentOf(record, this.client.amounts);
   }
 
@@ -160,9 +165,11 @@ export class BankGateway {
     isWanted: (marks: PaymentMarks) => boolean = () => true,
     onEnd?: (size: ListSize) => void,
     onUnreadable?: (marks: PaymentMarks, why: ContractDrift) => void,
+    isEnough?: () => boolean,
   ): AsyncGenerator<BankPayment, void, undefined> {
     for await (const record of this.listed(filter, isWanted, onEnd, {
       isTolerant: onUnreadable !== undefined,
+      isEnough,
     })) {
       const read = readRecord(record, this.client.amounts);
       if (!(read instanceof ContractDrift)) yield read;
@@ -185,7 +192,7 @@ export class BankGateway {
     filter: BankPaymentFilter,
     isWanted: (marks: PaymentMarks) => boolean,
     onEnd?: (size: ListSize) => void,
-    reading?: { isTolerant?: boolean; isOnceEnough?: boolean },
+    reading?: { isTolerant?: boolean; isOnceEnough?: boolean; isEnough?: () => boolean },
   ): AsyncGenerator<ListedPayment, void, undefined> {
     const bounds = {
       status: filter.status,

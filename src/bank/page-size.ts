@@ -13,6 +13,8 @@ export class PageSize {
   private asked: number;
   /** After a refusal that may have been one of the size. */
   private asksLess = false;
+  /** What the list said to hand out at most where more was asked. */
+  private told: number | undefined;
   /** The last size that was asked and came in full. */
   private delivered = 0;
 
@@ -52,11 +54,13 @@ export class PageSize {
   }
 
   /**
-   * Fewer than the bank hands out at once. The answer's own limit decides, once the list was seen to keep one; without
-   * it only a size delivered in this walk does, because one remembered may have been cut since.
+   * Fewer than the bank hands out at once. The answer's own limit decides, once the list was seen to keep one, or said less
+   * than was asked; without it only a size delivered in this walk does, because one remembered may have been cut since.
    */
   isShort({ limit }: ListPage<unknown>, received: number): boolean {
-    const known = limit == null ? this.delivered === this.rows : this.habits.pageSize !== undefined;
+    if (limit != null && limit < this.rows) this.told = limit;
+    const isKept = limit != null && (this.habits.pageSize !== undefined || this.told === limit);
+    const known = isKept || this.delivered === this.rows;
     return known && received < Math.min(limit ?? this.rows, this.rows);
   }
 
@@ -67,7 +71,7 @@ export class PageSize {
   learnFrom(
     answer: ListPage<unknown>,
     received: number,
-    { first, startedAgain }: { first: boolean; startedAgain: boolean },
+    { first, isShort, startedAgain }: { first: boolean; isShort: boolean; startedAgain: boolean },
   ): void {
     const full = received === this.rows;
     if (full) this.delivered = received;
@@ -76,7 +80,8 @@ export class PageSize {
     const remembered = this.habits.pageSize ?? 0;
     const stale = full && received < Math.min(remembered, this.asked);
     if (proven && worthKeeping && (received > remembered || stale)) this.learn({ pageSize: received });
-    if (first && received < this.rows) this.current = received;
+    if (first && received < this.rows)
+      this.current = isShort ? Math.min(answer.limit ?? this.rows, this.rows) : received;
   }
 
   private ask(rows: number): void {

@@ -8,6 +8,8 @@ export interface ListHabits {
   takesNoPaging?: boolean;
   /** A size it was seen to deliver in full, which it may no longer do. */
   pageSize?: number;
+  /** Its `count` is no count of a page: it was more than one could hold. */
+  countsAll?: true;
   /** The largest size to ask: it refused a larger one, and answered this. */
   largestSize?: number;
 }
@@ -29,7 +31,10 @@ export interface ListSize {
   readonly rows: number;
   /** Rows of a full page; undefined where one page, no larger than was observed elsewhere, held everything. */
   readonly pageRows?: number;
-  /** Whether a refusal behind a full page was taken for its end: it may be of a list that shows no page so deep. */
+  /**
+   * Whether no count of the bank confirms that these are all: pages that show nothing, or are refused, may be followed by some
+   * that do. Most banks that are lawful confirm none.
+   */
   readonly mayGoOn?: true;
 }
 
@@ -48,6 +53,8 @@ export interface PagerOptions<T> {
   onEnd?: (size: ListSize) => void;
   /** Whether the document shows that it takes `page` and `pageSize`; another list may refuse them. */
   pagingIsShown?: boolean;
-  /** Whether so many items are all by another read; asked where the list repeats a full page and so may hold more. */
+  /** Whether who reads it needs no more than was handed out; asked where nothing tells whether the list goes on. */
+  isEnough?: () => boolean;
+  /** Whether so many items are all by another read; asked where the list repeats a full page, or counts more than it shows. */
   isAll?: (seen: number) => Promise<boolean>;
 }

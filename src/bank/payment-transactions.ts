@@ -15,6 +15,13 @@ import {
 import type { BankSession } from './session';
 import { PATHS, type PaymentTransactionFilter } from './types';
 
+/** How a list is read, as `listed` says, and whether it is read on where nothing tells its end. */
+interface Reading {
+  isTolerant?: boolean;
+  isOnceEnough?: boolean;
+  isEnough?: () => boolean;
+}
+
 /** Transactions: payment transactions, whatever instruction they belong to. */
 export class PaymentTransactions {
   constructor(
@@ -41,7 +48,7 @@ export class PaymentTransactions {
     filter: PaymentTransactionFilter,
     isWanted: (marks: PaymentMarks) => boolean,
     onEnd?: (size: ListSize) => void,
-    { isTolerant = false, isOnceEnough = false }: { isTolerant?: boolean; isOnceEnough?: boolean } = {},
+    { isTolerant = false, isOnceEnough = false, isEnough }: Reading = {},
   ): AsyncIterable<ListedPayment> {
     const page = pageOfPayments(isWanted, isTolerant);
     const list = listAt(this.session, PATHS.paymentTransactions(), page, { ...filter });
@@ -51,6 +58,7 @@ export class PaymentTransactions {
       ...(!isOnceEnough && { saysOf: ({ payment }) => payment && saysOfPayment(payment) }),
       habits: this.habits,
       onEnd,
+      isEnough,
       pagingIsShown: true,
     });
   }

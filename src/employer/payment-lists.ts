@@ -10,6 +10,7 @@ import {
 } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { ListSize } from '../bank/paging';
+import type { KnownIds } from '../bank/payment-ids';
 import { isIncoming } from '../bank/payment-marks';
 import type { BankPayment } from '../bank/records';
 import { AtMostEvery } from '../config/at-most-every';
@@ -18,7 +19,7 @@ import { BankList, BankLists } from '../database/bank-lists';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../domain/durations';
 import { BankRead, EmployerAccount } from './employer.entity';
 import { FaultsInARow } from './faults-in-a-row';
-import { type InstructionAtBank, isDecided, knownTo, mayBeOf } from './instruction-at-bank';
+import { type InstructionAtBank, isDecided, knownTo, mayBeOf, notAmong } from './instruction-at-bank';
 
 /** A list that may show the payments of an instruction, and the name by which its faults are counted. */
 interface List {
@@ -85,15 +86,20 @@ export class PaymentLists {
 
   /** The payments that the list of the instruction itself shows. @param count of them, by the instruction @throws BankClientError */
   async own(
-    { bankInstructionId, bankIds, onIncoming, onShown }: InstructionAtBank,
+    { bankInstructionId, bankIds, isOnlyFollowed, onIncoming, onShown }: InstructionAtBank,
     count: Count,
   ): Promise<BankPayment[]> {
     const sizes: ListSize[] = [];
     const onEnd = (size: ListSize) => sizes.push(size);
     const isAll = async (seen: number) => isAllOf(seen, await count(), bankIds.length);
-    const found = await this.faults.counting(listOf(bankInstructionId), () =>
-      collect(this.gateway.listInstructionPayments(bankInstructionId, onEnd, isAll)),
-    );
+    const found = await this.faults.counting(listOf(bankInstructionId), async () => {
+      const shown: BankPayment[] = [];
+      // What is more is looked for before the submit, and by each decision.
+      const isEnough = () => isOnlyFollowed === true && showsAll(shown, bankIds);
+      const listed = this.gateway.listInstructionPayments(bankInstructionId, onEnd, isAll, isEnough);
+      for await (const payment of listed) shown.push(payment);
+      return shown;
+    });
     await this.remember('INSTRUCTION_PAYMENTS', sizes);
     const known = knownTo(bankIds);
     const ours = found.filter((payment) => {
@@ -137,12 +143,16 @@ export class PaymentLists {
    * where it is the only list and shows nothing so of what is known to be there, since which date begins it is not shown.
    */
   private async fromOrWhole(instruction: InstructionAtBank, from: Date, isOnly: boolean): Promise<Listed> {
-    const { bankInstructionId, bankIds } = instruction;
+    const { bankInstructionId, bankIds, isOnlyFollowed } = instruction;
     const isOurs = mayBeOf(instruction);
     const read = async (filter: { from?: string } = {}): Promise<Listed> => {
       const sizes: ListSize[] = [];
-      const listed = await collect(this.gateway.listPayments(filter, isOurs, (size) => sizes.push(size)));
-      return { found: listed.filter(isOurs), sizes };
+      const found: BankPayment[] = [];
+      const onEnd = (size: ListSize) => sizes.push(size);
+      const isEnough = () => isOnlyFollowed === true && showsAll(found, bankIds);
+      const listed = this.gateway.listPayments(filter, isOurs, onEnd, undefined, isEnough);
+      for await (const payment of listed) if (isOurs(payment)) found.push(payment);
+      return { found, sizes };
     };
     const readFrom = () => answerOf(read({ from: from.toISOString() }));
     const nowMs = this.clock.now().getTime();
@@ -198,6 +208,11 @@ function isAllOf(seen: number, counted: number | undefined, ours: number): boole
   return counted === seen || (counted !== undefined && counted < seen && ours <= seen);
 }
 
+/** Whether each of the payments that are known is among these. */
+function showsAll(shown: readonly BankPayment[], bankIds: readonly KnownIds[]): boolean {
+  return bankIds.length > 0 && notAmong(shown, bankIds).length === 0;
+}
+
 /** By which name faults of an instruction's own list are counted. */
 export function listOf(bankInstructionId: string): string {
   return `payments of ${bankInstructionId}`;
@@ -216,10 +231,4 @@ export function hasBothLists(account: Pick<EmployerAccount, 'reads'>): boolean {
 /** Whether the bank was found to allow a read for an account. */
 export function may(account: Pick<EmployerAccount, 'reads'>, read: BankRead): boolean {
   return account.reads.includes(read);
-}
-
-async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const item of items) all.push(item);
-  return all;
 }

@@ -63,7 +63,7 @@ export class MadeElsewhere {
 
   /**
    * What was made elsewhere and moved, or may, and what a look before has shown so and this one not as ended. A list that
-   * is refused, or too long to be read, tells of none.
+   * is refused, or too long to be read, tells of none, and so does one whose end no count confirms: presence alone proves.
    * @param isRecentEnough whether a search of the last hour will do
    * @throws BankClientError while the list cannot be read, and that may pass
    */

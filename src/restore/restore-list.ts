@@ -37,7 +37,7 @@ const MOST_UNSUBMITTED = 100;
  * without what is dated before a moment, but for what the record has as not submitted.
  */
 export class RestoreList {
-  /** Whether the end of the list was told by a refusal that may be of a page so deep. Undefined before its end. */
+  /** Whether no count of the bank confirms the end of the list (`ListSize`). Undefined before its end. */
   mayGoOn?: boolean;
   /** Our ids of the instructions of which it shows what was sent, of any date; empty before its end. */
   sent: ReadonlySet<string | undefined> = new Set();

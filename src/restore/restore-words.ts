@@ -115,7 +115,7 @@ export function happenedAfter(
       'opened at the bank, not submitted, and deleted there by now, or ended: nobody submits it any more',
     ),
     !sweep.readable &&
-      `The bank does not let its list of payments be read, or not whole and to its end, or it was not seen to show what has settled before, and from a date on it may show only what has settled since: resuming takes the bank's written word. ${CANCEL_FIRST}`,
+      `The bank does not let its list of payments be read, or not whole and to an end that its count confirms, or it was not seen to show what has settled before, and from a date on it may show only what has settled since: resuming takes the bank's written word. ${CANCEL_FIRST}`,
     sweep.readable &&
       !sweep.showsUnsubmitted &&
       `The bank's list of payments was not seen to show any of this service that is not submitted yet, so that it may not show what is queued: ${WORD_ON_QUEUED}. ${CANCEL_FIRST}`,

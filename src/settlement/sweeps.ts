@@ -3,7 +3,7 @@ import { BankGateway } from '../bank/gateway';
 import { isIncoming, isUnmarked, namesIn, type PaymentMarks } from '../bank/payment-marks';
 import type { BankPayment } from '../bank/records';
 import { CLOCK_MARGIN_MS } from '../employer/payment-lists';
-import type { InstructionAtBank } from '../employer/instruction-at-bank';
+import { type InstructionAtBank, notAmong } from '../employer/instruction-at-bank';
 import { readMessageId } from '../pay-run/message-id';
 
 /** How long a sweep waits for others to join it. */
@@ -96,7 +96,9 @@ export class Sweeps {
       if (joiner === undefined) throw why;
       joiner.unreadable ??= why;
     };
-    const listed = this.gateway.listPayments(this.bounds(joiners), mayBeOurs, undefined, onUnreadable);
+    const isEnough = () => joiners.every(({ at, found }) => notAmong(found, at.bankIds).length === 0);
+    const bounds = this.bounds(joiners);
+    const listed = this.gateway.listPayments(bounds, mayBeOurs, undefined, onUnreadable, isEnough);
     for await (const payment of listed) joinerOf(payment)?.found.push(payment);
   }
 

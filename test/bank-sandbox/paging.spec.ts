@@ -57,6 +57,21 @@ it('counts the page instead of the list where the bank does', async () => {
   expect((await page('?page=3&pageSize=20')).count).toBe(5);
 });
 
+it('takes what others hold out of a page once it is made, and counts it or not, where the bank does', async () => {
+  await start({ recordsOfOthers: 35, othersAfter: 10, maxPageSize: 20, countMeans: 'places' });
+  const shown = await Promise.all([1, 2, 3, 4, 5].map(async (n) => page(`?page=${n}&pageSize=20`)));
+  expect(shown.map(idsOf)).toEqual([ids.slice(0, 10), [], ids.slice(10, 25), ids.slice(25, 45), []]);
+  expect(shown.map(({ count, limit, offset }) => [count, limit, offset])).toEqual(
+    [0, 20, 40, 60, 80].map((offset) => [80, 20, offset]),
+  );
+});
+
+it('counts no more than it counts to, where the bank does', async () => {
+  await start({ countUpTo: 40 });
+  expect((await page('?page=3&pageSize=20')).count).toBe(40);
+  expect(idsOf(await page('?page=3&pageSize=20'))).toEqual(ids.slice(40));
+});
+
 it('ignores page and pageSize, and reads limit and offset, where the bank does', async () => {
   await start({ ignorePageParams: true });
   expect(idsOf(await page('?page=3&pageSize=10'))).toEqual(ids.slice(0, 20));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { BankError, BankUnreachable, ListUnreadable } from '../../src/bank/errors';
-import type { ListHabits, ListPage, ListSize, PageQuery } from '../../src/bank/paging';
+import type { ListHabits, ListPage, ListSize, PageQuery, PagerOptions } from '../../src/bank/paging';
 import { eachItem } from '../../src/bank/pager';
 
 interface Item {
@@ -102,10 +102,7 @@ function growByAPage(list: FakeList): void {
   };
 }
 
-async function read(
-  list: FakeList,
-  options: { habits?: ListHabits; pageSize?: number; maxPages?: number; maxItems?: number } = {},
-) {
+async function read(list: FakeList, options: Partial<PagerOptions<Item>> = {}) {
   const ids: string[] = [];
   for await (const item of eachItem({
     fetch: list.fetch,
@@ -275,7 +272,7 @@ describe('reading a list', () => {
       growByAPage(list);
       const habits: ListHabits = { pageBase: base, pageSize: 20 };
       expect(await read(list, { habits })).toEqual(before);
-      expect(habits).toEqual({ pageBase: base, pageSize: 20 });
+      expect(habits).toEqual({ pageBase: base, pageSize: 20, ...(count === 'total' && { countsAll: true }) });
       expect(list.queries.every((query) => 'page' in query)).toBe(true);
     },
   );
@@ -288,7 +285,7 @@ describe('reading a list', () => {
       growByAPage(list);
       const habits: ListHabits = { usesOffset: true, pageSize: 20 };
       expect(await read(list, { habits })).toEqual(before);
-      expect(habits).toEqual({ usesOffset: true, pageSize: 20 });
+      expect(habits).toMatchObject({ usesOffset: true, pageSize: 20 });
     },
   );
 
@@ -305,18 +302,25 @@ describe('reading a list', () => {
     };
     for (const rows of [0, 7, 25, 70]) await read(rows);
     expect(sizes).toEqual([
-      { rows: 0, pageRows: undefined },
+      { rows: 0, pageRows: undefined, mayGoOn: true },
       { rows: 7, pageRows: undefined },
-      { rows: 25, pageRows: 25 },
+      { rows: 25, pageRows: 25, mayGoOn: true },
       { rows: 70, pageRows: 30 },
     ]);
   });
 
-  it('asks once for a short list when the habits are known', async () => {
-    const list = new FakeList({ ...USUAL, total: 7, count: 'page' });
-    await read(list, { habits: { pageBase: 0, pageSize: 100 } });
-    expect(list.queries).toEqual([{ page: 0, pageSize: 100 }]);
-  });
+  it.each([
+    ['its count is known to be of all', { count: 'total' }, { countsAll: true }, undefined, 1],
+    ['who reads it needs no more, and the count may be of the page', { count: 'page' }, {}, () => true, 1],
+    ['nothing is counted, and two pages in a row are to show nothing', { count: 'absent' }, {}, undefined, 3],
+  ] as const)(
+    'asks no more than it must for a short list when the habits are known: %s',
+    async (_why, habit, known, isEnough, requests) => {
+      const list = new FakeList({ ...USUAL, ...habit, total: 7 });
+      await read(list, { habits: { pageBase: 0, pageSize: 100, ...known }, isEnough });
+      expect(list.queries).toHaveLength(requests);
+    },
+  );
 
   it('yields every item once after the bank came to hand out smaller or larger pages than it did', async () => {
     const sizes = fc.constantFrom(1, 7, 20, 50, 100);
@@ -336,11 +340,12 @@ describe('reading a list', () => {
   });
 
   it.each([
-    ['in force', 'page', 13],
-    ['in force', 'absent', 13],
+    ['in force', 'page', 15],
+    ['in force', 'absent', 15],
     ['in force', 'total', 13],
-    ['absent', 'page', 13],
-    ['absent', 'absent', 13],
+    ['absent', 'page', 15],
+    ['absent', 'absent', 15],
+    ['absent', 'total', 13],
   ] as const)(
     'reads on past pages smaller than remembered (limit %s, count %s) with no request too many, and remembers them',
     async (limit, count, requests) => {
@@ -354,14 +359,17 @@ describe('reading a list', () => {
 
   it('asks once more after a short page that may have been cut short, where the answer tells no limit', async () => {
     const list = new FakeList({ ...USUAL, total: 7, count: 'page', limit: 'absent' });
-    await read(list, { habits: { pageBase: 0, pageSize: 100 } });
+    await read(list, { habits: { pageBase: 0, pageSize: 100 }, isEnough: () => true });
     expect(list.queries).toHaveLength(2);
   });
 
-  it.each([200, 250])('asks a list of %s that tells its length three pages of 100 at most', async (total) => {
+  it.each([
+    ['once more behind a full page', 200],
+    ['for no more than its pages where the last is short', 250],
+  ])('asks a list that tells its length %s', async (_how, total) => {
     const list = new FakeList({ ...USUAL, total });
     expect(await read(list, { habits: { pageBase: 0, pageSize: 100 } })).toHaveLength(total);
-    expect(list.queries).toHaveLength(Math.ceil(total / 100));
+    expect(list.queries).toHaveLength(3);
   });
 
   it('turns to limit and offset when page is ignored, and remembers it', async () => {
@@ -428,7 +436,7 @@ describe('reading a list', () => {
       for (const total of [30, 90, 60, 100]) {
         holding(total);
         expect(await walk(habits)).toBe(total);
-        expect(habits).toEqual({ pageBase: undefined, ...(total === 100 && { pageSize: 100 }) });
+        expect(habits.pageSize).toBe(total === 100 ? 100 : undefined);
       }
     });
 
@@ -697,31 +705,37 @@ describe('reading a list', () => {
   });
 
   it.each([
-    ['may go on where the page before was full', { total: 250, cap: 100 }, true],
-    ['has ended where it was not', { total: 90, cap: 100 }, undefined],
-  ] as const)('tells at its end that a list whose next page is refused %s', async (_what, habit, mayGoOn) => {
-    const list = new FakeList({ ...USUAL, ...habit, count: 'page' });
-    const fetch = async (query: PageQuery): Promise<ListPage<Item>> => {
-      if (list.queries.length === 1) throw refusal(400);
-      return list.fetch(query);
-    };
-    const sizes: ListSize[] = [];
-    const options = { fetch, idOf: (one: Item) => one.id, onEnd: (size: ListSize) => sizes.push(size) };
-    const ids: string[] = [];
-    for await (const item of eachItem(options)) ids.push(item.id);
-    expect(ids).toHaveLength(Math.min(habit.total, habit.cap));
-    expect(sizes).toMatchObject([{ mayGoOn }]);
-  });
+    ['may go on where the page before was full', { total: 250 }, {}, true],
+    ['may where it was not, and its count may be of the page', { total: 90 }, {}, true],
+    ['has ended where its count is known to be of all', { total: 90 }, { countsAll: true }, undefined],
+  ] as const)(
+    'tells at its end that a list whose next page is refused %s',
+    async (_what, habit, habits, mayGoOn) => {
+      const list = new FakeList({ ...USUAL, ...habit, count: 'page' });
+      const fetch = async (query: PageQuery): Promise<ListPage<Item>> => {
+        if (list.queries.length === 1) throw refusal(400);
+        return list.fetch(query);
+      };
+      const sizes: ListSize[] = [];
+      const onEnd = (size: ListSize) => sizes.push(size);
+      expect(await read({ ...list, fetch } as FakeList, { habits, onEnd })).toHaveLength(
+        Math.min(habit.total, 100),
+      );
+      expect(sizes).toMatchObject([{ mayGoOn }]);
+    },
+  );
 
-  it('ends quietly at an empty page, whatever the count', async () => {
+  it('ends at pages that show nothing, and tells that its count is of more', async () => {
     const list = new FakeList({ ...USUAL, cap: 20 });
     const fetch = async (query: PageQuery): Promise<ListPage<Item>> => {
       const page = await list.fetch(query);
       return list.queries.length > 2 ? { ...page, items: [] } : page;
     };
-    const ids: string[] = [];
-    for await (const item of eachItem({ fetch, idOf: (one: Item) => one.id })) ids.push(item.id);
-    expect(ids).toHaveLength(40);
+    const sizes: ListSize[] = [];
+    const onEnd = (size: ListSize) => sizes.push(size);
+    expect(await read({ ...list, fetch } as FakeList, { onEnd })).toHaveLength(40);
+    expect(sizes).toMatchObject([{ mayGoOn: true }]);
+    expect(list.queries.length).toBeLessThan(6);
   });
 
   it('passes on an error in mid-list and asks for nothing before it is read', async () => {

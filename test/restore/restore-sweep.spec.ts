@@ -41,8 +41,9 @@ interface Known {
   settled?: readonly string[];
   /** What an earlier reading could not tell whose it is. */
   unidentified?: string[];
-  /** Whether the end of the list without a date is told by a refusal behind a full page. */
+  /** Whether no count confirms the end of the list without a date, or that of the one from a date on. */
   mayGoOn?: true;
+  mayGoOnSince?: true;
   /** Ids of payments that the record has of the instruction that it knows. */
   recorded?: readonly string[];
   /** Whether the list was seen to show what is not submitted before. */
@@ -64,6 +65,7 @@ function sweep(
     settled = [],
     unidentified = [],
     mayGoOn,
+    mayGoOnSince,
     recorded = [],
     showsUnsubmitted = false,
     lagMs = 0,
@@ -83,7 +85,7 @@ function sweep(
     const wanted = answer.filter((one) => isWanted({ ...one, madeMs: one.datedMs }));
     if (wanted.some(({ isOdd }) => isOdd)) throw new ContractDrift(['status']);
     yield* await Promise.resolve(wanted);
-    onEnd({ rows: answer.length, mayGoOn: from === undefined ? mayGoOn : undefined });
+    onEnd({ rows: answer.length, mayGoOn: from === undefined ? mayGoOn : mayGoOnSince });
     listedMs = performance.now();
   }
   const gateway = {
@@ -242,7 +244,8 @@ describe('a list of a bank after a restore', () => {
     ['shows none of ours as settled', [another], {}],
     ['does not show what the record has as settled', [settled, another], { settled: ['815', '700'] }],
     ['shows that only as on its way', [{ ...settled, status: 'EXCHANGED' }], { settled: ['815'] }],
-    ['may go on behind a refused page', [settled], { mayGoOn: true }],
+    ['may go on, since no count confirms its end', [settled], { mayGoOn: true }],
+    ['may go on so from a date on', [settled], { mayGoOnSince: true }],
   ] as const)('is not believed to be whole where it %s', async (_as, listed, known) => {
     expect(await sweep(listed, [], known).found).toMatchObject({ readable: false });
   });

@@ -3,8 +3,14 @@ import { eventually } from './eventually';
 import type { Variants } from '../../src/bank-sandbox/variants';
 import { Payroll } from './payroll';
 
-/** A bank that shows all there is: what a restored database forgot is found by what the bank shows. */
-export const FRANK = { linkReads: 'allowed', omitFromLists: [], optionalFields: 'sent' } as const;
+/** A bank that shows all there is, and counts it: what a restored database forgot is found by what the bank shows. */
+export const FRANK = {
+  linkReads: 'allowed',
+  omitFromLists: [],
+  optionalFields: 'sent',
+  countMeans: 'total',
+  emptyLists: 'envelope',
+} as const;
 
 /** Takes a payroll back to a copy of its database, as a restored backup does. */
 export class Restoring {

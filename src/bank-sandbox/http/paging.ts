@@ -10,8 +10,21 @@ const WHOLE_NUMBER = /^\d{1,9}$/;
 
 export type PagingVariants = Pick<
   Variants,
-  'pageBase' | 'pageZero' | 'countMeans' | 'maxPageSize' | 'largePages' | 'ignorePageParams' | 'unshownParams'
+  | 'pageBase'
+  | 'pageZero'
+  | 'countMeans'
+  | 'countUpTo'
+  | 'maxPageSize'
+  | 'largePages'
+  | 'ignorePageParams'
+  | 'unshownParams'
 >;
+
+/** How many records of others stand in a list, and after how many that are shown. */
+export interface Others {
+  readonly after: number;
+  readonly records: number;
+}
 
 /** A query whose page is taken this many records later than it says, as if records had moved meanwhile. */
 export class MovedQuery extends URLSearchParams {
@@ -24,7 +37,7 @@ export class MovedQuery extends URLSearchParams {
 }
 
 /**
- * One page of the first `total` items as a list envelope. A page is a slice: its cost does not depend on its
+ * One page of the first `total` items as a list envelope, which may hold records of others. A page is a slice: its cost does not depend on its
  * number. Throws a 400 refusal for parameters that are not whole numbers, or a
  * page larger than there are, or, where a list takes none that the document does not show, any of those.
  */
@@ -32,7 +45,7 @@ export function pageOf<T>(
   items: readonly T[],
   total: number,
   query: URLSearchParams,
-  list: { sort: string; params: 'pages' | 'offset' | 'none'; areShown: boolean },
+  list: { sort: string; params: 'pages' | 'offset' | 'none'; areShown: boolean; others?: Others },
   variants: PagingVariants,
 ): ListEnvelope<T> {
   const refuses = variants.unshownParams === 'refused' && !list.areShown;
@@ -46,9 +59,26 @@ export function pageOf<T>(
   const limit = Math.min(Math.max(asked, 1), variants.maxPageSize);
   const offset = byOffset ? (wholeNumber(query, 'offset') ?? 0) : pageOffset(query, limit, variants);
   const start = Math.max(0, query instanceof MovedQuery ? offset + query.by : offset);
-  const page = items.slice(start, Math.min(start + limit, total));
-  const count = variants.countMeans === 'page' ? page.length : total;
-  return { items: page, count, limit, offset, sort: list.sort };
+  const { after, records } = list.others ?? { after: 0, records: 0 };
+  const end = start + limit;
+  const page = [
+    ...items.slice(start, Math.min(end, after, total)),
+    ...items.slice(Math.max(start - records, after), Math.min(Math.max(end - records, after), total)),
+  ];
+  const places = total + records;
+  const counts = { page: page.length, total, places, everything: total };
+  return {
+    items: page,
+    count: counted(counts[variants.countMeans], variants),
+    limit,
+    offset,
+    sort: list.sort,
+  };
+}
+
+/** As many as a `count` says. */
+export function counted(count: number, { countUpTo }: Pick<Variants, 'countUpTo'>): number {
+  return countUpTo === 0 ? count : Math.min(count, countUpTo);
 }
 
 /** A page as it is answered. Throws a 404 refusal where a list without records answers so. */

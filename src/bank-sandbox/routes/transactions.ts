@@ -1,6 +1,6 @@
 import { PATHS } from '../../bank/types';
 import { type Answer, pathPattern, type Route } from '../http/exchange';
-import { answerOf, pageOf } from '../http/paging';
+import { answerOf, counted, type Others, pageOf } from '../http/paging';
 import { transactionView } from '../http/transaction-view';
 import { badRequest } from '../refusal';
 import { isCounted } from '../state/instructions';
@@ -34,7 +34,7 @@ export function transactionRoutes(context: BankRoutes): Route[] {
           context.variants.generalList === 'all'
             ? payments
             : payments.filter(({ history }) => !history.hadBy('SETTLED', asOfMs(context)));
-        return paymentList(context, shown, query, { params: 'pages', areShown: true });
+        return paymentList(context, shown, query, { params: 'pages', areShown: true, holdsOthers: true });
       },
     },
   ];
@@ -45,7 +45,7 @@ export function paymentList(
   context: BankRoutes,
   all: readonly PaymentRecord[],
   query: URLSearchParams,
-  list: { params: 'pages' | 'none'; areShown: boolean },
+  list: { params: 'pages' | 'none'; areShown: boolean; holdsOthers?: boolean },
 ): Answer {
   const { variants } = context;
   const seenAtMs = asOfMs(context);
@@ -54,11 +54,25 @@ export function paymentList(
   const visible = visibleCount(payments, seenAtMs);
   const items = filter ? payments.slice(0, visible).filter(filter) : payments;
   const total = filter ? items.length : visible;
-  const page = pageOf(items, total, query, { sort: '+paymentTransactionId', ...list }, variants);
+  const others = list.holdsOthers ? othersIn(items, payments, variants) : undefined;
+  const page = pageOf(items, total, query, { sort: '+paymentTransactionId', ...list, others }, variants);
   const shown = page.items.map((payment) => context.views.payment(payment, seenAtMs, true));
   const { countMeans } = variants;
-  const count = countMeans === 'everything' ? context.bank.instructions.payments.length : page.count;
+  const everything = counted(context.bank.instructions.payments.length, variants);
+  const count = countMeans === 'everything' ? everything : page.count;
   return answerOf({ ...page, count, items: shown }, variants);
+}
+
+/** Where others' records stand in a filtered list: behind the same payment as in the whole one. */
+function othersIn(
+  items: readonly PaymentRecord[],
+  all: readonly PaymentRecord[],
+  { recordsOfOthers, othersAfter }: BankRoutes['variants'],
+): Others | undefined {
+  const next = all[othersAfter];
+  if (recordsOfOthers === 0 || next === undefined) return undefined;
+  const after = items.findIndex(({ id }) => id >= next.id);
+  return after === -1 ? undefined : { after, records: recordsOfOthers };
 }
 
 function listed(

@@ -1,0 +1,108 @@
+import { OBSERVED_PAGE_SIZE } from './page-size';
+import type { ListHabits, ListPage } from './paging';
+
+/** So many pages in a row that show nothing end a list of which no count tells more. */
+const EMPTY_AT_END = 2;
+/** And so many at most one that counts more, which may be what others hold. */
+const MOST_EMPTY = 10;
+
+/** What a walk came to: different items, and the places of the list that it passed. */
+export interface SoFar {
+  readonly seen: number;
+  readonly slots: number;
+}
+
+/** One page: what it showed of what was asked, whether that is known to be less than it may hold, and how it was refused. */
+export interface PageRead {
+  readonly received: number;
+  readonly asked: number;
+  readonly isShort: boolean;
+  /** Refused behind a full one, as where a list shows no page so deep. */
+  readonly isFullBefore: boolean;
+}
+
+/**
+ * Where a list ends. A bank may take out of a page what a token may not see, so that one in the middle shows less than others,
+ * or nothing; and `count` may be of the page, of the whole list, of what is taken out too, or end at a bound.
+ */
+export class ListEnd {
+  /** Whether a count confirms that what was seen is all. */
+  isCounted = false;
+  /** A page that showed less than it may hold was followed by one that shows more. */
+  hasGap = false;
+  /** As it was told last. */
+  count: number | undefined;
+  /** Pages in a row that showed nothing. */
+  private empty = 0;
+  private wasShort = false;
+  /** The one page that showed any counted what it showed, which is less than it may hold. */
+  private isPart: boolean | undefined;
+  /** More was seen than the list counted: that is of a page, or ends at a bound. */
+  private isCountLess = false;
+
+  /** @param learn keeps what this walk learns, in these habits too */
+  constructor(
+    private readonly habits: Readonly<ListHabits>,
+    private readonly learn: (habits: ListHabits) => void,
+  ) {}
+
+  /** Whether another read is to say if all was seen: enough pages showed nothing, and the count tells of more. */
+  get mayAskElsewhere(): boolean {
+    return this.empty === EMPTY_AT_END;
+  }
+
+  /** Whether it ended with this page, or may have. */
+  onPage(answer: ListPage<unknown>, page: PageRead, soFar: SoFar): 'ended' | 'doubtful' | undefined {
+    this.take(answer, page, soFar);
+    if (page.received > 0) {
+      this.isCounted = page.isShort && !this.hasGap && this.isAll(soFar);
+      if (this.isCounted) return 'ended';
+      return page.isShort && !this.isMore(soFar) ? 'doubtful' : undefined;
+    }
+    const isAll = this.isAll(soFar) || this.isAllOfPart(answer.count, soFar);
+    this.isCounted = isAll && !page.isFullBefore && (!this.hasGap || this.empty >= EMPTY_AT_END);
+    if (this.isCounted || (isAll && page.isFullBefore)) return 'ended';
+    const isMore = this.isMore(soFar) && (this.count ?? 0) > soFar.slots;
+    return this.empty >= (isMore ? MOST_EMPTY : EMPTY_AT_END) ? 'ended' : 'doubtful';
+  }
+
+  /** Whether a page that repeats the one before ends a list of which all was seen. */
+  onRepeat(answer: ListPage<unknown>, soFar: SoFar): boolean {
+    this.count = answer.count ?? this.count;
+    this.isCounted = this.isAll(soFar);
+    return this.isCounted;
+  }
+
+  private take(
+    { count, limit }: ListPage<unknown>,
+    { received, asked, isShort }: PageRead,
+    { seen }: SoFar,
+  ): void {
+    if (received > 0) {
+      this.hasGap ||= this.wasShort;
+      const isLess = count === received && received < Math.min(asked, limit ?? OBSERVED_PAGE_SIZE);
+      this.isPart = this.isPart === undefined && isLess;
+    }
+    this.wasShort = isShort;
+    this.empty = received > 0 ? 0 : this.empty + 1;
+    if (count == null) return;
+    this.count = count;
+    this.isCountLess ||= count < seen;
+    if (this.isCountLess && count === received) this.learn({ countsAll: undefined });
+    if (count > Math.max(received, limit ?? Math.max(asked, OBSERVED_PAGE_SIZE)))
+      this.learn({ countsAll: true });
+  }
+
+  private isAll({ seen }: SoFar): boolean {
+    return this.habits.countsAll === true && !this.isCountLess && this.count === seen;
+  }
+
+  /** A page behind one that was not full counts the same: of a page of its own it would count none. */
+  private isAllOfPart(count: number | null | undefined, { seen }: SoFar): boolean {
+    return this.isPart === true && count === seen;
+  }
+
+  private isMore({ seen }: SoFar): boolean {
+    return !this.isCountLess && (this.count ?? 0) > seen;
+  }
+}

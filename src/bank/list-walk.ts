@@ -1,0 +1,338 @@
+import {
+  BankError,
+  BankUnreachable,
+  BODY_TOO_LARGE,
+  ListUnreadable,
+  NotAllowed,
+  Unauthorised,
+} from './errors';
+import { mayCountFromOne, PERHAPS_NO_PAGE, startsList, whyUnstarted } from './first-page';
+import { SeenItems } from './seen-items';
+import { ListEnd, type PageRead, type SoFar } from './list-end';
+import { OBSERVED_PAGE_SIZE, PageSize } from './page-size';
+import type { ListHabits, ListPage, ListSize, PageQuery, PagerOptions } from './paging';
+
+/** How a size may be refused (Maximum page size: not shown). */
+const PERHAPS_TOO_LARGE: ReadonlySet<number> = new Set([400, 422]);
+/** 100,000 payments in pages of 20, and room for pages that moved. */
+const MAX_PAGES = 10_000;
+
+/** One reading of a list, page by page. */
+export class ListWalk<T> {
+  ended = false;
+  private readonly habits: ListHabits;
+  private readonly seen: SeenItems<T>;
+  private readonly size: PageSize;
+  private page: number;
+  /** Items that were shown, repeats included. */
+  private position = 0;
+  /** What is passed over by offset. */
+  private passed = 0;
+  private pages = 0;
+  /** The last page was the one before it over again. */
+  private repeated = false;
+  private firstPageFull?: boolean;
+  private shortPages = false;
+  private lastPageFull = false;
+  private answered = false;
+  private readonly end: ListEnd;
+  /** Nothing tells that the last page was the end: its items are handed out before it is asked whether they are enough. */
+  private isDoubtful = false;
+  /** Why a page was refused that the count says is there; one behind it may be. */
+  private refusedPage?: BankError;
+  private probeErrors: BankError[] = [];
+  /** Page 0 was refused, page 1 was not, and page 0 was asked once more. */
+  private probedAgain = false;
+  /** The one answer of a list that takes no paging: it is handed out before it is known whether that is all. */
+  private whole?: ListPage<T>;
+
+  constructor(private readonly options: PagerOptions<T>) {
+    this.habits = { ...options.habits };
+    this.seen = new SeenItems(options);
+    this.size = new PageSize(this.habits, (habits) => this.learn(habits), options.pageSize);
+    this.page = this.habits.pageBase ?? 0;
+    this.end = new ListEnd(this.habits, (habits) => this.learn(habits));
+  }
+
+  /** Asks the next page and returns what was not seen before, or not so. */
+  async next(): Promise<T[]> {
+    if (this.whole) return this.endWhole(this.whole);
+    if (this.isDoubtful && (await this.mayEndHere())) return this.endHere();
+    this.isDoubtful = false;
+    if (this.pages >= (this.options.maxPages ?? MAX_PAGES)) throw new ListUnreadable('too-many-pages');
+    this.pages += 1;
+    const answer = await this.ask();
+    if (!answer) return [];
+    const ids = this.seen.idsOf(answer.items);
+    if (this.seen.isRepeated(ids)) return this.onRepeat(answer);
+    if (this.startsTooLate(answer)) {
+      this.learn({ pageBase: 0 });
+      this.page = 0;
+      return [];
+    }
+    if (this.mustAskFirstPage(answer)) return [];
+    this.learnBase(answer, ids);
+    const fresh = this.seen.fresh(answer.items, ids);
+    this.advance(answer, ids);
+    if (this.habits.takesNoPaging) {
+      this.whole = answer;
+      this.ended = false;
+    }
+    return fresh;
+  }
+
+  listSize(): ListSize {
+    const { size: rows, pageRows } = this.seen;
+    return { rows, pageRows, mayGoOn: this.end.isCounted ? undefined : true };
+  }
+
+  private query(): PageQuery {
+    if (this.habits.takesNoPaging) return {};
+    if (this.habits.usesOffset) return { limit: this.size.rows, offset: this.passed };
+    return { page: this.page, pageSize: this.size.rows };
+  }
+
+  private async ask(): Promise<ListPage<T> | undefined> {
+    try {
+      return await this.options.fetch(this.query());
+    } catch (error) {
+      if (error instanceof BankError) this.onRefusedPage(error);
+      else if (error instanceof BankUnreachable && error.why === BODY_TOO_LARGE) this.onPageTooLarge();
+      else throw error;
+      return undefined;
+    }
+  }
+
+  /** More bytes than are read of any answer: a smaller page may do, if the first is asked and the bank heeds the size. */
+  private onPageTooLarge(): void {
+    if (this.answered || !this.size.mayBeLess) throw new ListUnreadable('page-too-large');
+    this.askLess();
+  }
+
+  /** A list whose pages count from 1 may refuse page 0; one too large, or past its end, may be refused too. */
+  private onRefusedPage(error: BankError): void {
+    if (error instanceof NotAllowed || error instanceof Unauthorised) throw error;
+    if (this.page === 0 && this.isBaseOpen() && mayCountFromOne(error)) {
+      this.probeErrors.push(error);
+      // A server's fault may pass: it is believed the second time.
+      if (error.status < 500 || this.probeErrors.length > 1) this.page = 1;
+    } else if (this.isPerhapsTooLarge(error)) {
+      this.askLess();
+    } else if (this.mayTakeOtherParameters(error)) {
+      this.askOtherwise();
+    } else if (this.answered && PERHAPS_NO_PAGE.has(error.status)) {
+      this.onNoPage(error);
+    } else {
+      throw error;
+    }
+  }
+
+  /** As a page that shows nothing: a page behind one that a bank hides altogether may be there. */
+  private onNoPage(error: BankError): void {
+    if (this.isMoreCounted()) {
+      if (this.refusedPage) throw this.refusedPage;
+      this.refusedPage = error;
+    }
+    this.onPage({ items: [] }, { received: 0, asked: this.size.rows, isShort: true }, true);
+  }
+
+  /** The first page, refused whatever its number, in a larger size than was observed of any list. */
+  private isPerhapsTooLarge(error: BankError): boolean {
+    const refusals = [...this.probeErrors, error].some(({ status }) => PERHAPS_TOO_LARGE.has(status));
+    return refusals && !this.answered && this.size.mayBeLess;
+  }
+
+  /** A list whose parameters are not shown, and which was never read by pages, refused its first one in every size. */
+  private mayTakeOtherParameters({ status }: BankError): boolean {
+    const { pageBase, takesNoPaging } = this.habits;
+    const isKnown = this.options.pagingIsShown || pageBase !== undefined || takesNoPaging;
+    return !isKnown && !this.answered && PERHAPS_TOO_LARGE.has(status);
+  }
+
+  /** By those the answers of lists name (Conventions), then by none; what is answered is learned. */
+  private askOtherwise(): void {
+    this.habits.takesNoPaging = this.habits.usesOffset;
+    this.habits.usesOffset = !this.habits.usesOffset;
+    this.size.askAnew();
+    this.askFirstPage();
+  }
+
+  private askLess(): void {
+    this.size.askLess();
+    this.askFirstPage();
+  }
+
+  private askFirstPage(): void {
+    this.page = this.habits.pageBase ?? 0;
+    this.probeErrors = [];
+  }
+
+  /** By the last count. Where repeats show that new records pushed the pages along, or some are hidden, passed pages count as read. */
+  private isMoreCounted(): boolean {
+    const moved = this.position > this.seen.size && !this.habits.usesOffset;
+    const passed = moved || this.end.hasGap ? this.slots() : 0;
+    return (this.end.count ?? 0) > Math.max(this.seen.size, this.position, passed);
+  }
+
+  /** The places of the list that were passed, whether or not they showed anything. */
+  private slots(): number {
+    const { usesOffset, pageBase = Math.min(this.page, 1) } = this.habits;
+    return usesOffset ? this.passed : (this.page - pageBase) * this.size.rows;
+  }
+
+  /** Other walks of the same list may be under way: this one follows its own copy and shares what it learns. */
+  private learn(habits: ListHabits): void {
+    Object.assign(this.habits, habits);
+    if (this.options.habits) Object.assign(this.options.habits, habits);
+  }
+
+  private isBaseOpen(): boolean {
+    const { pageBase, usesOffset, takesNoPaging } = this.habits;
+    return pageBase === undefined && !usesOffset && !takesNoPaging;
+  }
+
+  private learnBase(answer: ListPage<T>, ids: readonly string[]): void {
+    if (this.page !== 1 || !this.isBaseOpen()) return;
+    // Page 1 of a list that counts from 1, where records came in front since page 0: a quieter walk tells.
+    if (this.seen.startedWithOneOf(ids)) return;
+    const refusal = this.position === 0 ? this.probeErrors.at(-1) : undefined;
+    if (refusal && !startsList(answer, refusal)) throw whyUnstarted(answer, refusal);
+    // Page 0 may be there, and show nothing for now.
+    if (this.position === 0 && !refusal && answer.offset == null) return;
+    const isFirst = this.position === 0 && (answer.offset ?? 0) <= 1;
+    if (ids.length > 0 || this.position > 0) this.learn({ pageBase: isFirst ? 1 : 0 });
+  }
+
+  /**
+   * One odd answer must not make a list that counts from 0 lack its first page, nor a remembered base make it look empty:
+   * before page 1 is believed to start it, or nothing to be there though some is counted, page 0 is asked again.
+   */
+  private mustAskFirstPage({ items, count }: ListPage<T>): boolean {
+    const hidesAll = items.length === 0 && this.seen.size === 0 && (count ?? 0) > 0;
+    const refused = this.probeErrors.length > 0 && this.page === 1 && this.position === 0;
+    if (refused && this.isBaseOpen() && !this.probedAgain) this.probedAgain = true;
+    else if (hidesAll && this.habits.pageBase !== undefined) this.learn({ pageBase: undefined });
+    else return false;
+    this.page = 0;
+    return true;
+  }
+
+  /** Not that there is no such list, by which page 0 may have been refused: some is counted. */
+  private whyHidden(): Error {
+    const refusal = this.probeErrors.at(-1);
+    return refusal && refusal.status >= 500 ? refusal : new ListUnreadable('nothing-shown');
+  }
+
+  /** A remembered base of 1 that no longer holds would hide the first page. */
+  private startsTooLate(answer: ListPage<T>): boolean {
+    return this.habits.pageBase === 1 && this.page === 1 && (answer.offset ?? 0) > 1;
+  }
+
+  private advance(answer: ListPage<T>, ids: string[]): void {
+    const first = this.position === 0;
+    const asked = this.size.rows;
+    if (!this.answered) this.size.onAnswer();
+    const usesOffset = this.habits.usesOffset && (!this.answered || this.movedByOffset(ids));
+    if (usesOffset) this.learn({ usesOffset });
+    this.answered = true;
+    this.refusedPage = undefined;
+    if (ids.length === 0) {
+      if (this.page === 0 && this.isBaseOpen()) this.page += 1;
+      else this.onPage(answer, { received: 0, asked, isShort: true });
+      return;
+    }
+    this.lastPageFull = [this.size.rows, answer.limit, OBSERVED_PAGE_SIZE].includes(ids.length);
+    this.firstPageFull ??= this.lastPageFull;
+    if (this.leavesGap(answer)) throw new ListUnreadable('gap');
+    const isShort = this.size.isShort(answer, ids.length);
+    this.size.learnFrom(answer, ids.length, { first, isShort, startedAgain: first && this.seen.pages > 0 });
+    this.seen.turnTo(ids);
+    this.repeated = false;
+    this.position += ids.length;
+    this.onPage(answer, { received: ids.length, asked, isShort });
+  }
+
+  private onPage(answer: ListPage<T>, page: Omit<PageRead, 'isFullBefore'>, isRefused = false): void {
+    this.shortPages ||= page.received < this.size.rows;
+    this.passed += page.isShort ? this.size.rows : page.received;
+    this.page += 1;
+    const isFullBefore = isRefused && this.lastPageFull;
+    const told = this.end.onPage(answer, { ...page, isFullBefore }, this.soFar());
+    this.isDoubtful = told === 'doubtful';
+    if (told === 'ended') this.endHere();
+  }
+
+  private soFar(): SoFar {
+    return { seen: this.seen.size, slots: this.slots() };
+  }
+
+  private async mayEndHere(): Promise<boolean> {
+    if (this.options.isEnough?.()) return true;
+    return this.end.mayAskElsewhere && (await this.options.isAll?.(this.seen.size)) === true;
+  }
+
+  private endHere(): T[] {
+    if (this.seen.size === 0 && (this.end.count ?? 0) > 0) throw this.whyHidden();
+    this.ended = true;
+    return [];
+  }
+
+  /** Whether an offset past the first page showed none of it: until then a list may ignore `offset` as it did `page`. */
+  private movedByOffset(ids: readonly string[]): boolean {
+    return this.position > 0 && !this.seen.overlaps(ids);
+  }
+
+  /** The answer starts beyond what was read. Offsets that repeat the page number, or follow a short page, say nothing. */
+  private leavesGap({ offset }: ListPage<T>): boolean {
+    return offset != null && offset > this.position && offset !== this.page && !this.shortPages;
+  }
+
+  /**
+   * The same ids again. Page 1 repeating page 0 is a list that counts from 1 (a remembered 0, which a list that grew may
+   * have taught, is forgotten). One that showed more than this may have grown by just a page: the next is asked. Any
+   * other repeat is of a list that ignores `page` (asked by offset once) or holds nothing more.
+   */
+  private async onRepeat(answer: ListPage<T>): Promise<T[]> {
+    if (!this.habits.usesOffset && this.page === 1) {
+      this.learn({ pageBase: this.isBaseOpen() ? 1 : undefined });
+      this.page = 2;
+    } else if (this.end.onRepeat(answer, this.soFar())) {
+      this.ended = true;
+    } else if (this.seen.size > answer.items.length && !this.repeated) {
+      this.repeated = true;
+      this.position += answer.items.length;
+      this.passed += answer.items.length;
+      this.page += 1;
+    } else if (!this.habits.usesOffset) {
+      this.learn({ pageBase: undefined });
+      this.habits.usesOffset = true;
+      // From the start: pages that moved meanwhile say nothing about the position.
+      this.position = 0;
+      this.passed = 0;
+      this.seen.forgetPage();
+    } else {
+      this.learn({ usesOffset: undefined });
+      await this.endRepeated(answer);
+    }
+    return [];
+  }
+
+  private async endRepeated(answer: ListPage<T>): Promise<void> {
+    const more = (answer.count ?? 0) > this.seen.size;
+    if (more || (this.firstPageFull && !(await this.options.isAll?.(this.seen.size)))) {
+      // A larger page than was remembered may hold everything the next time.
+      this.learn({ pageSize: undefined });
+      throw new ListUnreadable('repeats');
+    }
+    this.ended = true;
+  }
+
+  /** One answer is all there is to read. Fewer than a page of any list was observed to hold are no full page. */
+  private async endWhole(answer: ListPage<T>): Promise<T[]> {
+    if (this.seen.size < OBSERVED_PAGE_SIZE) this.firstPageFull = false;
+    this.learn({ takesNoPaging: undefined });
+    await this.endRepeated(answer);
+    this.learn({ takesNoPaging: true });
+    return [];
+  }
+}
