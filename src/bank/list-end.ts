@@ -59,7 +59,9 @@ export class ListEnd {
       if (this.isCounted) return 'ended';
       return page.isShort && !this.isMore(soFar) ? 'doubtful' : undefined;
     }
-    const isAll = this.isAll(soFar) || this.isAllOfPart(answer.count, soFar);
+    // Then it is the count of all in other walks too, of which each page may show less, or nothing.
+    if (this.isAllOfPart(answer.count, soFar)) this.learn({ countsAll: true });
+    const isAll = this.isAll(soFar);
     this.isCounted = isAll && !page.isFullBefore && (!this.hasGap || this.empty >= EMPTY_AT_END);
     if (this.isCounted || (isAll && page.isFullBefore)) return 'ended';
     const isMore = this.isMore(soFar) && (this.count ?? 0) > soFar.slots;

@@ -108,8 +108,14 @@ export class RestoreSweep {
     const isNotThisOne: ShowsNothing = (error) => isNotWhole(error) || (lasted && isFaultOfOneRead(error));
     const held = await heldBy(this.database, employerIds);
     // The whole one last: what is made in between is no reason to take it for less.
-    const dated = await unless(isNotThisOne, this.list(from, held, { from: from.toISOString() }));
-    const whole = await unless(dated ? isNotThisOne : showsNothing, this.list(from, held, {}));
+    const both = async () => {
+      const dated = await unless(isNotThisOne, this.list(from, held, { from: from.toISOString() }));
+      return { dated, whole: await unless(dated ? isNotThisOne : showsNothing, this.list(from, held, {})) };
+    };
+    const first = await both();
+    // Of what a bank counts, the whole one may have shown more.
+    const isLearned = first.whole?.mayGoOn === false && first.dated?.mayGoOn === true;
+    const { dated, whole } = isLearned ? await both() : first;
     const listedMs = performance.now();
     const { groups, isLacking } = joined(whole, dated);
     let isSettledShown = whole?.isSettledShown === true;
