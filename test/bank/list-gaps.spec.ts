@@ -130,6 +130,24 @@ describe('a list of which a page shows less than it holds', () => {
     expect([read.ids.length, read.calls]).toEqual([30, calls]);
   });
 
+  it.each([
+    ['of what is shown', 'envelope', undefined],
+    ['of the page', 'envelope', true],
+    ['absent', 'envelope', true],
+    ['of what is shown', 404, true],
+  ] as const)(
+    'tells others that show nothing whether they are empty: where it counts %s, and answers that with %s',
+    async (count, empty, mayGoOn) => {
+      const habits: ListHabits = {};
+      const two = { ...USUAL, cap: 100, count, empty, shows: places(2, () => false) };
+      const none = { ...two, empty: 'envelope', shows: [] } as const;
+      expect((await walk(none, { habits })).end?.mayGoOn).toBe(true);
+      await walk(two, { habits });
+      const { end, error } = await walk(none, { habits });
+      expect([end?.mayGoOn, error]).toEqual([mayGoOn, undefined]);
+    },
+  );
+
   it('is told to go on, perhaps, where it takes no paging and counts no more than it shows', async () => {
     for (const count of [17, undefined]) {
       const items = Array.from({ length: 17 }, (_none, n) => ({ id: String(n) }));

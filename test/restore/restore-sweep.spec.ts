@@ -43,7 +43,7 @@ interface Known {
   unidentified?: string[];
   /** Whether no count confirms the end of the list without a date, or that of the one from a date on. */
   mayGoOn?: true;
-  mayGoOnSince?: true;
+  mayGoOnSince?: true | 'at first';
   /** Ids of payments that the record has of the instruction that it knows. */
   recorded?: readonly string[];
   /** Whether the list was seen to show what is not submitted before. */
@@ -85,7 +85,9 @@ function sweep(
     const wanted = answer.filter((one) => isWanted({ ...one, madeMs: one.datedMs }));
     if (wanted.some(({ isOdd }) => isOdd)) throw new ContractDrift(['status']);
     yield* await Promise.resolve(wanted);
-    onEnd({ rows: answer.length, mayGoOn: from === undefined ? mayGoOn : mayGoOnSince });
+    const isFirst = asked.filter((one) => one === from).length === 1;
+    const sinceThen = mayGoOnSince === 'at first' ? isFirst || undefined : mayGoOnSince;
+    onEnd({ rows: answer.length, mayGoOn: from === undefined ? mayGoOn : sinceThen });
     listedMs = performance.now();
   }
   const gateway = {
@@ -257,6 +259,13 @@ describe('a list of a bank after a restore', () => {
   ] as const)('is believed to be whole where it shows %s', async (_what, listed, known: Known = {}) => {
     const alone = { '815': messageIdOf(NEW, 1) };
     expect(await sweep(listed, [], { alone, ...known }).found).toMatchObject({ readable: true });
+  });
+
+  it('is read anew from the date on, and then as a whole, where only that told what the bank counts', async () => {
+    const { asked, found } = sweep([settled], [], { mayGoOnSince: 'at first' });
+    expect(await found).toMatchObject({ readable: true });
+    const from = FROM.toISOString();
+    expect(asked).toEqual([from, undefined, from, undefined]);
   });
 
   const initiated = { ...ours(NEW), status: 'INITIATED', ids: ['818'], bankPaymentId: '818' };
