@@ -207,7 +207,8 @@ describe('whatever a bank takes out of its pages, and counts', () => {
         for (const shows of lists) {
           const { ids, end, error } = await walk({ ...ways, shows }, { habits });
           expect(new Set(ids).size).toBe(ids.length);
-          if (error === undefined && !end?.mayGoOn) expect(ids).toEqual(shownOf(shows));
+          // Page 1 may be read before page 0.
+          if (error === undefined && !end?.mayGoOn) expect(new Set(ids)).toEqual(new Set(shownOf(shows)));
         }
       }),
       { numRuns: 3_000 },
