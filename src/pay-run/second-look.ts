@@ -72,12 +72,11 @@ export class SecondLook {
       return account;
     };
     const searches = [...accounts.values()].flatMap((own) => this.elsewhere.searchFor(own, instructions));
-    const readings = await readAll([...instructions, ...searches], async (part) => {
-      if ('searched' in part) {
-        return this.elsewhere.read(part, isSearchKept);
-      }
-      return this.read(accountOf(part.accountId), part);
-    });
+    const readings = await readAll([...instructions, ...searches], (part) =>
+      'searched' in part
+        ? this.elsewhere.read(part, isSearchKept)
+        : this.read(accountOf(part.accountId), part),
+    );
     return {
       moved: readings.flatMap(({ moved }) => moved),
       unseen: eachOnce(readings.flatMap(({ unseen }) => unseen)),

@@ -47,8 +47,8 @@ export interface Moved {
 /** What the bank's general list shows beside what the database knows. */
 export interface Sweep {
   /**
-   * Whether the bank lets the list be read whole, to an end that its count confirms, and shows there what has settled: it may show only what has
-   * not, or begin at a date of its own. From a date on it may leave out what has not settled.
+   * Whether the bank lets the list be read whole, to an end that its count confirms, and shows there what has settled: it may
+   * show only what has not, or begin at a date of its own. From a date on it may leave out what has not settled.
    */
   readable: boolean;
   /**

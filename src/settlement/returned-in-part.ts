@@ -66,12 +66,8 @@ function leastOf(
   const parts = records.filter((shown) => isPartOf(payment, shown));
   const [first] = parts;
   if (first === undefined || !standsReturned(payment, records, read)) return undefined;
-  if (
-    records.some(
-      (one) => !parts.includes(one as BackInPart['shown']) && contradictions(payment, one).length > 0,
-    )
-  )
-    return undefined;
+  const differs = (one: BankPayment) => !isPartOf(payment, one) && contradictions(payment, one).length > 0;
+  if (records.some(differs)) return undefined;
   const shown = parts.reduce((least, one) => (least.amountMinor <= one.amountMinor ? least : one), first);
   return { payment, shown, counts: doesCount(payment, shown.amountMinor, read) };
 }

@@ -1,7 +1,7 @@
 import { UnseenWord } from '../../src/attention/unseen-word';
 import { newId } from '../../src/database/new-id';
 import { Attention, AttentionActionRow } from '../../src/pay-run/attention.entity';
-import { Instruction } from '../../src/pay-run/instruction.entity';
+import type { Instruction } from '../../src/pay-run/instruction.entity';
 import { tellOfMoved } from '../../src/pay-run/moved-payment';
 import type { PayRun } from '../../src/pay-run/pay-run.entity';
 import type { SecondLook } from '../../src/pay-run/second-look';
@@ -24,15 +24,7 @@ describe('the word of the bank on what is paid again and it does not show', () =
     company = await office.company();
     run = await office.run(company, rows(100, 200, 300));
     await RunAtBank.ended(office, company, run, ['EXT_REFUSED', 'EXT_REFUSED', 'SETTLED']);
-    instruction = await office.in(company, (tx) =>
-      tx.manager.findOneByOrFail(Instruction, { payRunId: run.id }),
-    );
-    const found = await office.query<{ id: string }>(
-      company,
-      'SELECT id FROM payment WHERE pay_run_id = $1 ORDER BY row_no',
-      [run.id],
-    );
-    ids = found.map(({ id }) => id);
+    ({ instruction, ids } = await RunAtBank.instructionOf(office, company, run));
   });
 
   const unseen = (row: number, bankInstructionId = instruction.bankInstructionId!): UnseenPayment => ({

@@ -1,5 +1,5 @@
 import { newId } from '../../src/database/new-id';
-import { Instruction } from '../../src/pay-run/instruction.entity';
+import type { Instruction } from '../../src/pay-run/instruction.entity';
 import { tellOfMoved } from '../../src/pay-run/moved-payment';
 import type { PayRun } from '../../src/pay-run/pay-run.entity';
 import type { MovedPayment } from '../../src/pay-run/second-reading';
@@ -21,15 +21,7 @@ describe('what a look before a repay shows to have moved', () => {
     company = await office.company();
     run = await office.run(company, rows(100, 200, 300));
     await RunAtBank.ended(office, company, run, ['EXT_REFUSED', 'RETURNED', 'SETTLED']);
-    instruction = await office.in(company, (tx) =>
-      tx.manager.findOneByOrFail(Instruction, { payRunId: run.id }),
-    );
-    const found = await office.query<{ id: string }>(
-      company,
-      'SELECT id FROM payment WHERE pay_run_id = $1 ORDER BY row_no',
-      [run.id],
-    );
-    ids = found.map(({ id }) => id);
+    ({ instruction, ids } = await RunAtBank.instructionOf(office, company, run));
   });
 
   const shown = (bankStatus: string, row = 1, isElsewhere?: true): MovedPayment => ({

@@ -65,6 +65,19 @@ export class RunAtBank {
     return run;
   }
 
+  /** The one instruction of a run, and the ids of its payments in row order. */
+  static instructionOf(
+    office: PayOffice,
+    company: Company,
+    { id: payRunId }: PayRun,
+  ): Promise<{ instruction: Instruction; ids: string[] }> {
+    return office.in(company, async ({ manager }) => {
+      const instruction = await manager.findOneByOrFail(Instruction, { payRunId });
+      const payments = await manager.find(Payment, { where: { payRunId }, order: { rowNo: 'ASC' } });
+      return { instruction, ids: payments.map(({ id }) => id) };
+    });
+  }
+
   /** The same, while the run is FOLLOWING. */
   static async followed(
     office: PayOffice,
