@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../src/database/data-source';
 import { revertMigration, runMigrations } from '../../src/database/migrate';
@@ -7,9 +9,12 @@ import { LIVE_PAYMENT_STATUSES, PAYMENT_STATUSES, PAYMENT_TRANSITIONS } from '..
 import { PAY_RUN_TRANSITIONS } from '../../src/domain/pay-run';
 import { ENTITIES } from '../../src/entities';
 import { execute, select, testDatabase } from '../support/database';
+import { schemaShown } from '../support/schema-shown';
 import { idsOf, twoEmployers } from './two-employers';
 
 type Database = Awaited<ReturnType<typeof testDatabase>>;
+
+const SHOWN = join(__dirname, '../../migrations/schema.sql');
 
 const SCHEMA = `
   SELECT 'column' AS kind, table_name || '.' || column_name AS name,
@@ -48,6 +53,12 @@ describe('the schema', () => {
     await runMigrations(database.adminUrl);
     expect(await select(database.superuserUrl, SCHEMA)).toEqual(before);
     expect(before.length).toBeGreaterThan(300);
+  });
+
+  it('is the one that migrations/schema.sql shows', async () => {
+    const shown = await schemaShown(database.superuserUrl);
+    if (process.env.UPDATE_SCHEMA === '1') writeFileSync(SHOWN, shown);
+    expect(readFileSync(SHOWN, 'utf8').split('\n')).toEqual(shown.split('\n'));
   });
 
   it('counts what files stored before replace and rename, without rows that came later with corrections', async () => {
