@@ -11,6 +11,8 @@ export interface PaymentMarks {
   bankTransactionId?: string;
   bankInstructionId?: string;
   messageId?: string;
+  /** What it repeats of the payment that it gives back; read of what came in only. */
+  endToEndId?: string;
   /** When it was made at the bank (`creationDate`), in milliseconds since 1970. */
   madeMs?: number;
   /** `INWARD` or `OUTWARD`. */
@@ -28,7 +30,7 @@ export interface PaymentMarks {
   currency?: string;
 }
 
-/** What the bank writes where a message id is absent (Payment transaction). */
+/** What the bank writes where a message id or an end-to-end id is absent (Payment transaction). */
 const NOT_PROVIDED = 'NOTPROVIDED';
 
 /** The direction of what came in (Payment transaction). */
@@ -38,24 +40,29 @@ export const INWARD = 'INWARD';
 export function marksOf(record: unknown): PaymentMarks {
   const information = fieldOf(record, 'paymentTransactionInformation');
   const identification = fieldOf(information, 'paymentTransactionIdentification');
-  const messageId = textOf(fieldOf(identification, 'messageId'));
   const direction = textOf(fieldOf(information, 'direction'));
   const transactionId = idOf(identification, 'id');
   return {
     bankPaymentId: idOf(fieldOf(record, 'paymentTransactionInternalInformation'), 'id'),
     bankTransactionId: transactionId !== undefined && isPathId(transactionId) ? transactionId : undefined,
     bankInstructionId: idOf(record, 'customerInstructionId') ?? idOf(identification, 'customerInstructionId'),
-    // Ours are in small letters: that a bank writes them in capitals tells nothing apart.
-    messageId: messageId === NOT_PROVIDED ? undefined : messageId?.toLowerCase(),
+    messageId: referenceOf(identification, 'messageId'),
     madeMs: momentOf(fieldOf(fieldOf(record, 'paymentTransactionDateInformation'), 'creationDate')),
     direction,
     ...(direction === INWARD && {
+      endToEndId: referenceOf(identification, 'endToEndId'),
       creditorIban: partyIbanOf(record, 'creditor'),
       debtorIban: partyIbanOf(record, 'debtor'),
       remittanceWords: remittanceWordsOf(record),
       ...amountOf(record),
     }),
   };
+}
+
+/** Ours are in small letters: that a bank writes them in capitals tells nothing apart. */
+function referenceOf(identification: unknown, name: 'messageId' | 'endToEndId'): string | undefined {
+  const reference = textOf(fieldOf(identification, name));
+  return reference === NOT_PROVIDED ? undefined : reference?.toLowerCase();
 }
 
 function partyIbanOf(record: unknown, name: 'creditor' | 'debtor'): string | undefined {
@@ -119,9 +126,9 @@ export function isIncoming(
   return direction === INWARD && !isOurs(bankPaymentId ?? '');
 }
 
-/** What may be the message id of a payment that it names: its own, and the words of its remittance. */
-export function namesIn({ messageId, remittanceWords = [] }: PaymentMarks): readonly string[] {
-  return messageId === undefined ? remittanceWords : [messageId, ...remittanceWords];
+/** What may be the message id of a payment that it names: its own, its end-to-end id, and the words of its remittance. */
+export function namesIn({ messageId, endToEndId, remittanceWords = [] }: PaymentMarks): readonly string[] {
+  return [messageId, endToEndId, ...remittanceWords].filter((name) => name !== undefined);
 }
 
 /** Whether nothing says whose it is, so that it may be anybody's. */

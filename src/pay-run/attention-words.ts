@@ -281,7 +281,7 @@ export const ATTENTION_WORDS = {
   },
   CREDENTIALS: {
     certain:
-      'The bank refuses our access. Nothing more is sent for this employer until two people resume it on this attention.',
+      "The bank refuses our access. Nothing more is sent for this employer until two people resume it on this attention. Where it refuses one read for good, the operator's probe of the account finds another to follow by; resume after it.",
     askBank: 'Is our access token valid, with the scopes of the interface, for account {ref}?',
     actions: ['RESUME'],
   },

@@ -54,8 +54,8 @@ export class CameBack {
   }
 
   add(marks: PaymentMarks): void {
-    const { bankPaymentId, messageId, bankInstructionId, creditorIban, debtorIban } = marks;
-    const record = bankPaymentId ?? messageId;
+    const { bankPaymentId, messageId, endToEndId, bankInstructionId, creditorIban, debtorIban } = marks;
+    const record = bankPaymentId ?? messageId ?? endToEndId;
     if (record === undefined) return;
     const named = namesIn(marks).flatMap((name) => readMessageId(name) ?? []);
     // The other side of a transfer within the bank repeats a message id too; none repeats it in its remittance.

@@ -596,11 +596,21 @@ describe('what came in and names an instruction', () => {
         },
       },
     },
+    {
+      paymentTransactionInformation: {
+        paymentTransactionIdentification: {
+          messageId: 'NOTPROVIDED',
+          endToEndId: messageIdOf(OURS, 5).toUpperCase(),
+        },
+        direction: 'INWARD',
+      },
+      paymentTransactionInternalInformation: { id: 81, status: { value: 'SETTLED' } },
+    },
   ];
 
   it.each([
-    ['PAYMENT_LIST', [[...BOTH], ['78'], ['80']]],
-    ['INSTRUCTION_PAYMENTS', [[...BOTH], ['79'], ['80']]],
+    ['PAYMENT_LIST', [[...BOTH], ['78'], ['80'], ['81']]],
+    ['INSTRUCTION_PAYMENTS', [[...BOTH], ['79'], ['80'], ['81']]],
   ])('is told with the IBANs it went to and came from, and is no payment of it (%s)', async (read, told) => {
     const items = read === 'PAYMENT_LIST' ? incoming : [incoming[0], incoming[2], ...incoming.slice(3)];
     bank.handler = (_request, response) =>

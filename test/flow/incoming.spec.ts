@@ -19,13 +19,14 @@ const aWeekLater = async () => {
 };
 const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
 const sent = async () => (await payroll.ledger()).instructions.flatMap(({ rows }) => rows);
-/** Has a payment come in that bears the message id of one that went out. */
+/** Has a payment come in that bears the message id of one that went out, as its own or end to end. */
 const comesIn = async (
   { messageId, amountMinor }: { messageId?: string; amountMinor: string },
   iban = DEFAULT_SEED.users[0]!.account!.iban,
+  by: 'messageId' | 'endToEndId' = 'messageId',
 ) => {
   expect(messageId).toBeDefined();
-  await axios.post(`${payroll.bank.url}/sandbox/incoming-payments`, { iban, amountMinor, messageId });
+  await axios.post(`${payroll.bank.url}/sandbox/incoming-payments`, { iban, amountMinor, [by]: messageId });
 };
 const followNow = () =>
   execute(
@@ -132,6 +133,14 @@ describe('money that comes in to the account that salaries were paid from, and r
     await readAgain();
     expect(await kinds()).toEqual([]);
     await comesIn(rows[2]!, account);
+    await askedAbout(id);
+    expect((await payroll.attention())[0]).toMatchObject({ payments: 1 });
+  });
+
+  it('is asked about where it is repeated end to end', async () => {
+    const { id, account } = await settled();
+    const [row] = await sent();
+    await comesIn(row!, account, 'endToEndId');
     await askedAbout(id);
     expect((await payroll.attention())[0]).toMatchObject({ payments: 1 });
   });

@@ -32,6 +32,17 @@ describe('what came in counts as money that may have come back', () => {
       { bankPaymentId: '7', messageId, creditorIban: 'DE70 9999 0000 0000 0010 01' },
       [['7', 3]],
     ],
+    ['naming it end to end', { bankPaymentId: '7', endToEndId: messageId, creditorIban: DEBTOR }, [['7', 3]]],
+    [
+      'naming it end to end, without an id',
+      { endToEndId: messageId, creditorIban: DEBTOR },
+      [[messageId, 3]],
+    ],
+    [
+      'not end to end to an employee at the same bank',
+      { bankPaymentId: '7', endToEndId: messageId, creditorIban: EMPLOYEE },
+      [],
+    ],
     ['without an id', { messageId, creditorIban: DEBTOR }, [[messageId, 3]]],
     [
       'named in its remittance alone',

@@ -113,6 +113,7 @@ const incomingPayment = z.object({
   iban: text(34),
   amountMinor: z.string().regex(/^[1-9]\d{0,10}$/),
   messageId: text(35).optional(),
+  endToEndId: text(35).optional(),
 });
 
 const additionalUser = z.object({

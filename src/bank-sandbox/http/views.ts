@@ -136,7 +136,7 @@ export class Views {
       paymentInstrument: 'CreditTransfer',
       paymentTransactionIdentification: {
         messageId: (withoutMessageId ? undefined : this.inItsCase(record.messageId)) ?? NOT_PROVIDED,
-        endToEndId: NOT_PROVIDED,
+        endToEndId: this.inItsCase(record.endToEndId) ?? NOT_PROVIDED,
         clearingChannel: record.channel,
         ...(record.direction === 'INWARD' && { externalTransactionId: `EXT-${record.id}` }),
         id: this.variants.paymentIds === 'one-sequence' ? record.id : record.id - SEQUENCES_APART,

@@ -159,10 +159,10 @@ function stageRoutes({ bank, requests }: BankRoutes): Route[] {
       return { status: 201, body: { transactionId: String(id) } };
     }),
     post('/sandbox/incoming-payments', (_params, body) => {
-      const { iban, amountMinor, messageId } = requests.incomingPayment(body);
+      const { iban, ...named } = requests.incomingPayment(body);
       const debtor = { name: 'Outside Payer', accountId: { type: 'IBAN', value: OUTSIDE_IBAN } };
       const creditor = { name: 'Account holder', accountId: { type: 'IBAN', value: iban } };
-      const { id } = bank.execute('receive', { iban, amountMinor, messageId, debtor, creditor });
+      const { id } = bank.execute('receive', { iban, ...named, debtor, creditor });
       return { status: 201, body: { id } };
     }),
   ];

@@ -85,6 +85,7 @@ export interface PaymentRecord {
   debtor: Party;
   remittance?: { type: string; value: string };
   messageId?: string;
+  endToEndId?: string;
   transactionType?: string;
   chargeBearer?: string;
   externalData?: Record<string, unknown>;
@@ -123,6 +124,7 @@ export interface PaymentInput {
 /** A payment from outside into an account of the distributor. */
 export interface IncomingInput extends PaymentInput {
   iban: string;
+  endToEndId?: string;
   debtor: Party;
 }
 
