@@ -168,6 +168,7 @@ END) NOT VALID,
 );
 CREATE UNIQUE INDEX one_open_action_per_attention ON public.attention_action USING btree (employer_id, attention_id) WHERE ((confirmed_at IS NULL) AND (withdrawn_at IS NULL));
 CREATE TRIGGER refuse_change_of_a_decided_action BEFORE UPDATE ON public.attention_action FOR EACH ROW WHEN (((old.confirmed_at IS NOT NULL) OR (old.withdrawn_at IS NOT NULL) OR (((((((old.attention_id IS DISTINCT FROM new.attention_id) OR (old.action IS DISTINCT FROM new.action)) OR (old.reason IS DISTINCT FROM new.reason)) OR (old.evidence IS DISTINCT FROM new.evidence)) OR (old.proposed_by IS DISTINCT FROM new.proposed_by)) OR (old.payment_ids IS DISTINCT FROM new.payment_ids)) OR (old.payment_statuses IS DISTINCT FROM new.payment_statuses)))) EXECUTE FUNCTION refuse_change_of_a_decided_action();
+CREATE TRIGGER refuse_confirmation_without_role BEFORE UPDATE ON public.attention_action FOR EACH ROW WHEN (((old.confirmed_by IS NULL) AND (new.confirmed_by IS NOT NULL))) EXECUTE FUNCTION refuse_confirmation_without_role();
 ALTER TABLE attention_action FORCE ROW LEVEL SECURITY;
 CREATE POLICY own_employer ON attention_action FOR ALL TO payrun_app USING ((employer_id = ( SELECT current_employer() AS current_employer))) WITH CHECK ((employer_id = ( SELECT current_employer() AS current_employer)));
 GRANT INSERT, SELECT, UPDATE ON attention_action TO payrun_app;
@@ -1872,6 +1873,21 @@ AS $function$
       BEGIN
         RAISE EXCEPTION 'what an instruction is of, and its id at the bank, never change'
           USING ERRCODE = 'check_violation', CONSTRAINT = 'identity_never_changes';
+      END $function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_confirmation_without_role()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+      BEGIN
+        IF NOT EXISTS (SELECT FROM person p
+            JOIN person_role r ON r.employer_id = NEW.employer_id AND r.person_id = p.id
+            WHERE p.id = NEW.confirmed_by AND p.disabled_at IS NULL AND r.role IN ('approver', 'operator')) THEN
+          RAISE EXCEPTION 'who confirms an action holds no role any more that may'
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'who_confirms_may';
+        END IF;
+        RETURN NEW;
       END $function$;
 
 CREATE OR REPLACE FUNCTION public.refuse_decision_by_one_person()

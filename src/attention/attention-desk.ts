@@ -24,6 +24,7 @@ import { EndedInstruction } from './ended-instruction';
 import { ExecutedWord } from './executed-word';
 import { lockOpen, requireAction, resolve } from './open-attention';
 import {
+  assertMayConfirm,
   assertMayPropose,
   assertProposerMay,
   markConfirmed,
@@ -111,7 +112,7 @@ export class AttentionDesk {
    * The second person's word: the action is carried out and the attention resolved, in one transaction.
    * @param actionId which action the person read
    * @throws DomainError ACTION_CHANGED, SECOND_PERSON_REQUIRED, PROPOSER_NOT_ENTITLED, ACTION_NOT_FOUND,
-   * ATTENTION_IS_RESOLVED, and those of the action itself
+   * ATTENTION_IS_RESOLVED, and those of the action itself; Problem 403 ROLE_REQUIRED
    */
   async confirm(employerId: string, attentionId: string, personId: string, actionId: string): Promise<void> {
     const before = this.turns.get(attentionId) ?? Promise.resolve();
@@ -138,6 +139,7 @@ export class AttentionDesk {
     await this.database.inEmployer(employerId, async (tx) => {
       // Once more: the bank may have been read for long.
       await assertProposerMay(tx, action);
+      await assertMayConfirm(tx, personId);
       await markConfirmed(tx, action, personId);
       // After it is confirmed: the database asks for two people.
       if (isOfUnseen(attention)) await this.word.decide(tx, attention, action, proven.unseen);

@@ -15,6 +15,7 @@ import { CarriedOutOnce } from '../identity/idempotency.interceptor';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { actionsFor, MEANINGS } from '../pay-run/attention-actions';
 import { AttentionDesk } from './attention-desk';
+import { CONFIRMING } from './proposed-action';
 import {
   ActionBody,
   ActionDocument,
@@ -130,7 +131,7 @@ export class AttentionController {
   }
 
   @Post(':attentionId/actions/confirmation')
-  @Allow('approver', 'operator')
+  @Allow(...CONFIRMING)
   @HttpCode(200)
   @ApiOperation({ summary: 'Confirm the proposed action, which is then carried out' })
   @ApiOkResponse({ type: AttentionBody })

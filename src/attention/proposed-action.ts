@@ -1,5 +1,6 @@
 import type { EmployerTransaction } from '../database/database';
 import { DomainError } from '../domain/errors';
+import { EMPLOYER_ROLES, EmployerRole } from '../http/allow';
 import { Problem } from '../http/problem';
 import { actionsFor, needsWord } from '../pay-run/attention-actions';
 import type { Attention, AttentionActionRow } from '../pay-run/attention.entity';
@@ -100,6 +101,17 @@ export async function markConfirmed(
   }
 }
 
+/** Who confirms what another person proposed. */
+export const CONFIRMING = ['approver', 'operator'] as const;
+
+/** @throws Problem 403 ROLE_REQUIRED where who confirms it has lost the right to since it was asked for */
+export async function assertMayConfirm(tx: EmployerTransaction, personId: string): Promise<void> {
+  if (await holdsOneOf(tx, personId, CONFIRMING)) return;
+  throw new Problem(403, 'ROLE_REQUIRED', `This takes one of the roles: ${CONFIRMING.join(', ')}.`, {
+    roles: CONFIRMING,
+  });
+}
+
 /** @throws DomainError PROPOSER_NOT_ENTITLED where who proposed it could not do so any more */
 export async function assertProposerMay(tx: EmployerTransaction, action: AttentionActionRow): Promise<void> {
   if (await mayPropose(tx, action.proposedBy, action)) return;
@@ -109,17 +121,25 @@ export async function assertProposerMay(tx: EmployerTransaction, action: Attenti
   );
 }
 
-async function mayPropose(
+function mayPropose(
   tx: EmployerTransaction,
   personId: string,
   action: Pick<AttentionActionRow, 'action'>,
 ): Promise<boolean> {
-  const entitled = await tx.query(
+  return holdsOneOf(tx, personId, isAmendment(action) ? ['preparer'] : EMPLOYER_ROLES);
+}
+
+async function holdsOneOf(
+  tx: EmployerTransaction,
+  personId: string,
+  roles: readonly EmployerRole[],
+): Promise<boolean> {
+  const held = await tx.query(
     `SELECT FROM person p JOIN person_role r ON r.person_id = p.id AND r.employer_id = $1
-     WHERE p.id = $2 AND p.disabled_at IS NULL AND (r.role = 'preparer' OR NOT $3) LIMIT 1`,
-    [tx.employerId, personId, isAmendment(action)],
+     WHERE p.id = $2 AND p.disabled_at IS NULL AND r.role = ANY ($3) LIMIT 1`,
+    [tx.employerId, personId, roles],
   );
-  return entitled.length > 0;
+  return held.length > 0;
 }
 
 /** Whether it amends the run, whose proposer is then one of its preparers. */

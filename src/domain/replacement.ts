@@ -15,7 +15,7 @@ export const REPLACEMENT_REFUSALS = {
   PAYMENT_NOT_IN_RUN: 'The run has no such payment.',
   PAYMENT_NOT_FINISHED: 'The payment may still be paid: it has not reached its end.',
   PAYMENT_STATUS_UNCLEAR:
-    'The bank shows a status of the payment that does not say whether it was paid, or shows it, or another of its instruction, otherwise than it was sent.',
+    'Nobody knows for certain that it was not paid: the bank shows a status of it that does not say so, or shows it, or another of its instruction, otherwise than it was sent; or it may have been paid by a submit that is not in the record; or people have not answered what is asked of its instruction or run.',
   PAYMENT_CONTRADICTED:
     'What the bank shows contradicts its end, or what two people declared: it is never replaced.',
   PAYMENT_SETTLED: 'The payment was paid.',

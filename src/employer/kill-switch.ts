@@ -7,7 +7,7 @@ import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { Employer } from './employer.entity';
 import { lockEmployer } from './employer.store';
-import { STOPS_EMPLOYER } from './stopping-kinds';
+import { STOPPED_ITS_EMPLOYER } from './stopping-kinds';
 
 const SERVICE = 'service';
 
@@ -146,18 +146,15 @@ export class KillSwitch {
   }
 }
 
-/**
- * What is open with which the service stops an employer, or did stop everything; two people resume on it. Of what may
- * stop everything, some stopped a run or nothing.
- */
+/** What is open with which the service stopped the employer, or everything; two people resume on it. */
 async function openBreaches(tx: EmployerTransaction): Promise<string[]> {
   const open = await tx.query<{ id: string }>(
     `SELECT a.id FROM attention a
-     WHERE a.employer_id = $1 AND a.resolved_at IS NULL AND (a.kind = ANY ($2) OR EXISTS (
+     WHERE a.employer_id = $1 AND a.resolved_at IS NULL AND (${STOPPED_ITS_EMPLOYER} OR EXISTS (
        SELECT FROM service_stop s WHERE s.employer_id = a.employer_id AND s.kind = a.kind
          AND s.subject_id = a.subject_id AND s.lifted_at IS NULL))
      ORDER BY a.id LIMIT ${MOST_TOLD}`,
-    [tx.employerId, STOPS_EMPLOYER],
+    [tx.employerId],
   );
   return open.map(({ id }) => showId('att', id));
 }
@@ -207,7 +204,8 @@ async function readSwitch(tx: Transaction, lock: 'FOR UPDATE' | '' = ''): Promis
 
 /** @param told where the open attention is to be found */
 function attentionDecides(told: { attentionIds: string[] } | { stops: object[] }): Problem {
-  const detail = 'The service stopped it by itself: two people decide that on the open attention.';
+  const detail =
+    'The service itself stopped it, or everything: two people decide that on the open attention.';
   return new Problem(409, 'ATTENTION_DECIDES', detail, told);
 }
 

@@ -16,9 +16,9 @@ export const UNRECORDED_MOVE = ' though it was never submitted.';
 /** What does of what is asked once it was given up. */
 const MOVED_AFTER_ALL = ' has moved at the bank.';
 
-/** What is asked where the answer to a submit says so, after people said that it was not executed. */
-export const TAKEN_AFTER_ALL =
-  'The bank took a submit that two people declared not executed: its answer was recorded late.';
+/** How it begins where the answer to a submit says so, after people said that it was not executed. */
+const TAKEN_AFTER_ALL =
+  'The bank took a submit that two people declared not executed: its answer was recorded late';
 
 /** Of which an INVARIANT_BREACH has one where it tells that what was given up, or not submitted, has moved, and not something else. */
 export const TELLS_OF_MOVE = [UNRECORDED_MOVE, MOVED_AFTER_ALL, TAKEN_AFTER_ALL];
@@ -60,11 +60,31 @@ export async function tellOfMovedTombstone(
     (await isFoundSubmitted(tx, instruction)) ||
     (await isSaidExecuted(tx, instruction));
   if (isKnown && !(await isSentByAnother(tx, planned))) return;
-  await stopUnlessDecided(tx, {
-    kind: 'INVARIANT_BREACH',
-    ...aboutInstruction(instruction, planned),
-    happened: `An instruction that was ${instruction.status.toLowerCase()}${MOVED_AFTER_ALL} Nobody of it is paid again by any run before it leaves them out, or a person released them.`,
-  });
+  const what = `An instruction that was ${instruction.status.toLowerCase()}`;
+  await stopForMoved(tx, instruction, planned, what);
+}
+
+/** As `tellOfMovedTombstone`, of what people declared not executed, where the answer to its submit says that the bank took it. */
+export async function tellOfTakenSubmit(
+  tx: EmployerTransaction,
+  instruction: Instruction,
+  planned: PlannedInstruction,
+  bankStatus: string,
+): Promise<void> {
+  await keepMoved(tx, instruction, bankStatus);
+  await stopForMoved(tx, instruction, planned, `${TAKEN_AFTER_ALL}. It`);
+}
+
+/** In whatever words people are told of one move, they decide it once, and in no others that are asked of it. */
+function stopForMoved(
+  tx: EmployerTransaction,
+  instruction: Instruction,
+  planned: PlannedInstruction,
+  what: string,
+): Promise<void> {
+  const happened = `${what}${MOVED_AFTER_ALL} Nobody of it is paid again by any run before it leaves them out, or a person released them.`;
+  const alarm = { kind: 'INVARIANT_BREACH', ...aboutInstruction(instruction, planned), happened } as const;
+  return stopUnlessDecided(tx, alarm, [MOVED_AFTER_ALL]);
 }
 
 /**

@@ -2,8 +2,9 @@ import { whoStopped } from '../audit/who-stopped';
 import { EmployerTransaction } from '../database/database';
 import { wakeAll } from '../database/leases';
 import { newId } from '../database/new-id';
+import { words } from '../database/words';
 import { PAY_RUN_FINALS } from '../domain/pay-run';
-import { STOPS_EMPLOYER, STOPS_EVERYTHING } from '../employer/stopping-kinds';
+import { STOPPED_ITS_EMPLOYER, STOPS_EMPLOYER, STOPS_EVERYTHING } from '../employer/stopping-kinds';
 import { showId } from '../http/prefixed-id';
 import { Attention } from './attention.entity';
 import {
@@ -21,6 +22,10 @@ import { beyond, sumOf, Totals } from './match';
 import { PayRun } from './pay-run.entity';
 
 type Stopping = (typeof STOPS_EVERYTHING)[number];
+
+/** Why a run is stopped that came to lack approvals after its gate, as people are asked of what was to be submitted. */
+export const LACKS_APPROVALS =
+  'The run is being submitted, but fewer approvals stand than its employer requires.';
 
 /**
  * Stops every submit of every employer for an attention, named by its kind and subject. The stop stands until that
@@ -254,7 +259,7 @@ async function resumeRunAfter(
   if (payRunId === null) return;
   // Before it is looked for another: of two that are decided at once, who comes second sees that the first is.
   await awaitTurnOfRun(tx, payRunId);
-  if ((await openBeside(tx, id, KEEP_A_RUN_STOPPED, payRunId)) !== undefined) return;
+  if ((await openBeside(tx, id, KEEPS_RUN_STOPPED, payRunId)) !== undefined) return;
   await resumeUnlessPersons(tx, payRunId);
 }
 
@@ -274,7 +279,7 @@ const STOPS_REPAYING = ['RESTORED', 'POSSIBLE_DUPLICATE_PAY'] as const;
  */
 export async function resumeRepayingRun(tx: EmployerTransaction, payRunId: string): Promise<void> {
   await awaitTurnOfRun(tx, payRunId);
-  if ((await openBeside(tx, undefined, KEEP_A_RUN_STOPPED, payRunId)) !== undefined) return;
+  if ((await openBeside(tx, undefined, KEEPS_RUN_STOPPED, payRunId)) !== undefined) return;
   await resumeUnlessPersons(tx, payRunId, STOPS_REPAYING);
 }
 
@@ -325,7 +330,7 @@ async function resumeEmployerAfter(
   if (!employer) return;
   const subject = showId('emp', tx.employerId);
   if ((await whoStopped(tx, 'employer', subject, employer.stoppedAt)) !== undefined) return;
-  const other = await openBeside(tx, id, STOPS_EMPLOYER);
+  const other = await openBeside(tx, id, STOPPED_ITS_EMPLOYER);
   await tx.query(
     `UPDATE employer SET stopped_at = CASE WHEN $2::text IS NOT NULL THEN stopped_at END, stopped_reason = $2
      WHERE id = $1`,
@@ -353,18 +358,23 @@ async function resumeEverythingAfter(
   );
 }
 
-/** The kind of an open attention among `kinds` that keeps one run stopped, or the whole employer, other than one. */
+const KEEPS_RUN_STOPPED = `a.kind IN (${words(KEEP_A_RUN_STOPPED)})`;
+
+/**
+ * The kind of an open attention that keeps one run stopped, or the whole employer, other than one.
+ * @param which in SQL, whether the attention `a` is one of those that may
+ */
 async function openBeside(
   tx: EmployerTransaction,
   attentionId: string | undefined,
-  kinds: readonly AttentionKind[],
+  which: string,
   payRunId?: string | null,
 ): Promise<AttentionKind | undefined> {
   const [other] = await tx.query<{ kind: AttentionKind }>(
     `SELECT a.kind FROM attention a
-     WHERE a.employer_id = $1 AND a.id IS DISTINCT FROM $2::uuid AND a.resolved_at IS NULL AND a.kind = ANY ($3)
-       AND ($4::uuid IS NULL OR a.pay_run_id = $4) AND ${KEEPS_STOPPED} ORDER BY a.id LIMIT 1`,
-    [tx.employerId, attentionId ?? null, kinds, payRunId ?? null],
+     WHERE a.employer_id = $1 AND a.id IS DISTINCT FROM $2::uuid AND a.resolved_at IS NULL AND ${which}
+       AND ($3::uuid IS NULL OR a.pay_run_id = $3) AND ${KEEPS_STOPPED} ORDER BY a.id LIMIT 1`,
+    [tx.employerId, attentionId ?? null, payRunId ?? null],
   );
   return other?.kind;
 }

@@ -11,7 +11,7 @@ import { isPastSubmit } from '../domain/bank-status';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { sendingCloses } from '../domain/send-window';
 import { isUnitConfirmed, OTHER_UNIT } from '../employer/readiness';
-import { aboutInstruction, clear, clearAttempt, raise } from '../pay-run/attention.store';
+import { aboutInstruction, clear, clearAttempt, openAbout, raise } from '../pay-run/attention.store';
 import { ATTENTION_WORDS, type AttentionKind } from '../pay-run/attention-words';
 import {
   ASKED_OF_DIFFERENCES,
@@ -25,7 +25,7 @@ import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { closeOpenAdds } from '../pay-run/open-adds';
 import { findRun, lockRun } from '../pay-run/pay-run.store';
 import { type Told, withDoubt } from '../pay-run/released-doubt';
-import { RESTORED_UNCLEAR } from '../pay-run/stop';
+import { LACKS_APPROVALS, RESTORED_UNCLEAR } from '../pay-run/stop';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { beginBuilding } from './initiation';
 import { InstructionReader, ReadBack, shownUnclear } from './read-back';
@@ -157,6 +157,10 @@ export class CutOff {
     const why =
       unclear === undefined ? NEVER : `${NEVER}, and the bank does not say whether somebody else did`;
     await clear(tx, ASKED_BEFORE_SUBMIT, [instruction.id, work.planned.id], why);
+    const breach = { kind: 'INVARIANT_BREACH', subjectId: instruction.id } as const;
+    // What else may be asked of it, as that it has moved, lasts.
+    if ((await openAbout(tx, breach))?.happened === LACKS_APPROVALS)
+      await clear(tx, [breach.kind], instruction.id, why);
     await clearAttempt(tx, instruction.id, why);
     wake(tx, 'FOLLOW', [instruction.id]);
     wake(tx, 'RUN', [work.run.id]);

@@ -28,6 +28,7 @@ import { closeMadeAgain } from '../pay-run/made-again';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.store';
 import { expectedSend } from '../pay-run/send-outlook';
+import { LACKS_APPROVALS, resumeUnlessPersons } from '../pay-run/stop';
 import { raiseNotReady } from '../pay-run/waits-for-account';
 import { lapseByPeople, whyLapsed } from './lapse';
 import { RunGate } from './run-gate';
@@ -162,6 +163,7 @@ export class RunWorker {
       await moveRun(tx, run, 'FOLLOWING', 'service');
       const pointless = ['REPLACED_PAYMENT_MOVED', 'ACCOUNT_UNUSABLE'] as const;
       await clear(tx, pointless, run.id, 'nothing of the run is sent any more');
+      await resumeUnlessPersons(tx, run.id, [LACKS_APPROVALS]);
       await closeMadeAgain(tx);
       return 0;
     }

@@ -22,11 +22,11 @@ import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { NOTHING_TO_ASK } from '../pay-run/attention-words';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
-import { keepMoved, TAKEN_AFTER_ALL } from '../pay-run/moved-instruction';
+import { tellOfTakenSubmit } from '../pay-run/moved-instruction';
 import { mayBePaidAlready } from '../pay-run/paid-already';
 import { findRun, lacksApprovals, lockRun } from '../pay-run/pay-run.store';
 import { accessRefused } from '../pay-run/refused-access';
-import { stopRunByService, stopUnlessDecided } from '../pay-run/stop';
+import { LACKS_APPROVALS, stopRunByService } from '../pay-run/stop';
 import { Abandonment } from './abandonment';
 import { saidIn, whyOf } from './call-record';
 import { CutOff } from './cut-off';
@@ -259,19 +259,18 @@ export class Submitter {
 
   /** The gate was passed, and yet too few approvals stand now: the number required was raised, or one is gone. */
   private async unapproved(claim: Claim, work: Work): Promise<StepEnd> {
-    const happened = 'The run is being submitted, but fewer approvals stand than its employer requires.';
     return this.database.inEmployer(claim.employerId, async (tx) => {
       const run = await lockRun(tx, work.run.id);
       await fence(tx, claim);
       // Somebody may have approved it since.
       if (!(await lacksApprovals(tx, run))) return 0;
-      await stopRunByService(tx, work.run.id, happened);
+      await stopRunByService(tx, work.run.id, LACKS_APPROVALS);
       await raise(tx, {
         kind: 'INVARIANT_BREACH',
         ...aboutInstruction(work.instruction, work.planned),
-        happened,
+        happened: LACKS_APPROVALS,
         certain:
-          'Nothing of this instruction is submitted. The run is stopped: once another approver has approved it as it stands, two people RESUME it.',
+          'We have not submitted this instruction. The run is stopped: once another approver has approved it as it stands, two people RESUME it.',
         askBank: NOTHING_TO_ASK,
       });
       return 'never';
@@ -348,12 +347,7 @@ export class Submitter {
       });
       await clear(tx, ['SUBMIT_UNKNOWN'], instruction.id, 'the answer to the submit was recorded late');
     } else if (instruction.status === 'VOID') {
-      await keepMoved(tx, instruction, outcome.value.status);
-      await stopUnlessDecided(tx, {
-        kind: 'INVARIANT_BREACH',
-        ...aboutInstruction(instruction, work.planned),
-        happened: TAKEN_AFTER_ALL,
-      });
+      await tellOfTakenSubmit(tx, instruction, work.planned, outcome.value.status);
       wake(tx, 'FOLLOW', [instruction.id]);
     }
     return 'never';

@@ -1,5 +1,5 @@
 import { EmployerTransaction } from '../database/database';
-import { clearAttempt, isDecided, raise, raiseUndecided } from '../pay-run/attention.store';
+import { clearAttempt, isDecided, raise, raiseNaming } from '../pay-run/attention.store';
 import { keepDifferences } from '../pay-run/difference';
 import { isAskedAsForgotten, isSaidExecuted } from '../pay-run/forgotten-pay';
 import { Instruction } from '../pay-run/instruction.entity';
@@ -30,10 +30,10 @@ export async function tellOfUnrecordedMove(
   if (await isAskedAsForgotten(tx, instruction)) return;
   await keepDifferences(tx, instruction, planned, SUBMITTED_OTHERWISE);
   const breach = unrecordedMove(instruction, planned, bankStatus);
-  await stopUnlessDecided(tx, breach, [UNRECORDED_MOVE], []);
+  await stopUnlessDecided(tx, breach, [UNRECORDED_MOVE]);
   if (run.status !== 'SUBMITTING') {
     if (instruction.status === 'BUILDING' && (await isDecided(tx, breach, [UNRECORDED_MOVE])))
-      await raiseUndecided(tx, { ...breach, kind: 'ROW_UNSEEN', certain: GOES_ON_WITHOUT });
+      await raiseNaming(tx, { ...breach, kind: 'ROW_UNSEEN', certain: GOES_ON_WITHOUT }, [UNRECORDED_MOVE]);
     return;
   }
   if (await isSaidExecuted(tx, instruction)) return;

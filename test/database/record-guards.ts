@@ -16,6 +16,7 @@ const a = idsOf(1);
 const [FRESH, NEXT] = a.fresh;
 const { employer_account: account, attention, attention_action: action, ...second } = secondRows(1);
 const open = { ...action, confirmed_by: null, confirmed_at: null };
+const confirmedByOther = `UPDATE attention_action SET confirmed_by = '${OTHER}', confirmed_at = now() WHERE id = '${FRESH}'`;
 
 const stop = (id: string) =>
   `INSERT INTO service_stop (id, employer_id, kind, subject_id)
@@ -531,6 +532,25 @@ export const RECORD_GUARDS: Guard[] = [
         ? `UPDATE attention_action SET withdrawn_at = now() WHERE id = '${FRESH}'`
         : insertion('attention_action', { ...open, id: NEXT }),
     forbidden: `UPDATE attention_action SET ${change} WHERE id = '${FRESH}'`,
+  })),
+  ...[
+    {
+      what: 'no role that may',
+      change: `UPDATE person_role SET role = 'finance' WHERE person_id = '${OTHER}'`,
+    },
+    { what: 'one and is disabled', change: `UPDATE person SET disabled_at = now() WHERE id = '${OTHER}'` },
+  ].map(({ what, change }): Guard => ({
+    name: `an action is not confirmed by who holds ${what}`,
+    kind: 'trigger',
+    on: 'attention_action',
+    object: 'refuse_confirmation_without_role',
+    says: 'who_confirms_may',
+    given: [
+      insertion('attention_action', open),
+      insertion('person_role', { ...second.person_role, person_id: OTHER, role: 'operator' }),
+    ],
+    lawful: confirmedByOther,
+    forbidden: `${change}; ${confirmedByOther}`,
   })),
   {
     name: 'a doubt has one open action',

@@ -241,7 +241,7 @@ describe('nothing is paid that was not approved', () => {
     const path = payroll.path(`/attention/${breach!.id}`);
     const { askBank, certain } = (await payroll.as('operator').get(path)).data;
     expect(askBank).toBe(NOTHING_TO_ASK);
-    expect(certain).toMatch(/^Nothing of this instruction is submitted\./);
+    expect(certain).toMatch(/^We have not submitted this instruction\./);
     await execute(superuserUrl, 'DROP TRIGGER require_another ON pay_run');
     const { rootHash, total } = run;
     const approveAs = (role: 'approver' | 'second') =>

@@ -200,6 +200,57 @@ describe('the cut-off of the execution date', () => {
   });
 });
 
+describe('the cut-off of the execution date in a run that came to lack approvals in mid-run', () => {
+  let payroll: Payroll;
+  let date: string;
+  let id: string;
+  let asked: string;
+  beforeEach(async () => {
+    ({ payroll, date } = await Payroll.startOnPayday({}));
+    await payroll.stopPastTheGate();
+    id = await payroll.paid(payFile(payRows(2)), { executionDate: date, submitAt: `${date}T10:00:00Z` });
+    await payroll.until(id, ['SUBMITTING'], 20_000);
+    const employer = `/v1/employers/${payroll.employer}`;
+    await payroll.as('administrator').patch(employer, { approvalsRequired: 2 });
+    await payroll.letRunsGoOn();
+    asked = await payroll.askedAbout(id, 'INVARIANT_BREACH');
+    payroll.clock.set(new Date(`${date}T16:30:00Z`));
+    await payroll.until(id, ['FAILED'], 20_000);
+  });
+  afterEach(() => payroll.close());
+  const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
+
+  it('missed: nobody is asked about the approvals any more, nothing is stopped, and a successor pays its rows, as it is told', async () => {
+    const { resolvedAt, resolution } = (await payroll.as('operator').get(asked)).data;
+    expect(resolvedAt).not.toBeNull();
+    expect(resolution).toContain('too late for the cut-off');
+    expect(await kinds()).toEqual(['STALE_DATE']);
+    expect((await payroll.run(id)).stopped).toBeNull();
+    const executionDate = nextBankingDay(date);
+    const successor = payroll.path(`/pay-runs/${id}/successor`);
+    const made = await payroll.as('preparer').post(successor, { executionDate });
+    expect([made.status, made.data.payments]).toEqual([201, 2]);
+  });
+
+  it('missed, and then somebody else submits what was released: who resumes has read that it moved', async () => {
+    const [{ bankInstructionId }] = (await payroll.run(id)).instructions;
+    await payroll.submitAtBank(String(bankInstructionId));
+    const { superuserUrl } = payroll.database;
+    const service = () => payroll.as('administrator').get('/v1/service');
+    // A bank that shows it late is read again.
+    await eventually(async () => {
+      await execute(superuserUrl, `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW'`);
+      return (await service()).data.submitsOff === true;
+    }, 20_000);
+    await payroll.letRest('FOLLOW');
+    const breaches = (await payroll.attention()).filter(({ kind }) => kind === 'INVARIANT_BREACH');
+    expect(breaches).toMatchObject([{ happened: expect.stringContaining('has moved at the bank') }]);
+    const path = payroll.path(`/attention/${breaches[0]!.id}`);
+    expect((await payroll.decide(path, { action: 'RESUME', reason: 'looked into' })).status).toBe(200);
+    expect((await service()).data.submitsOff).toBe(false);
+  });
+});
+
 describe('the cut-off of the execution date where a request may take long', () => {
   let payroll: Payroll;
   let date: string;

@@ -104,6 +104,35 @@ describe('an instruction that the bank does not show whole before its submit', (
     expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
   });
 
+  it('is asked about anew once somebody else has submitted it and people have resumed: nothing else takes its run on', async () => {
+    const { id, asItIs } = await reading('BUILDING', waits);
+    await hasWaitedLong();
+    const unseen = await payroll.askedAbout(id, 'ROW_UNSEEN');
+    const [{ bankInstructionId }] = (await payroll.run(id)).instructions;
+    await payroll.submitAtBank(String(bankInstructionId));
+    asItIs();
+    await payroll.wakeAll();
+    await decide(await payroll.askedAbout(id, 'INVARIANT_BREACH'), 'RESUME');
+    await eventually(async () => {
+      await payroll.wakeAll();
+      return (await payroll.as('operator').get(unseen)).data.resolvedAt !== null;
+    }, 15_000);
+    const asked = await payroll.askedAbout(id, 'ROW_UNSEEN');
+    expect((await payroll.as('operator').get(asked)).data).toMatchObject({
+      happened: expect.stringContaining('though it was never submitted.') as string,
+      certain: expect.stringContaining('once it is amended to leave its payments out') as string,
+      actions: ['ACKNOWLEDGE'],
+    });
+    await decide(asked, 'ACKNOWLEDGE');
+    const cancelled = payroll.path(`/pay-runs/${id}/cancellation`);
+    expect((await payroll.as('preparer').post(cancelled, { reason: 'paid by hand' })).status).toBeLessThan(
+      300,
+    );
+    await payroll.until(id, ['CANCELLED'], 20_000);
+    expect(await kinds()).toEqual([]);
+    expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
+  });
+
   it('is asked about no more once its run is cancelled', async () => {
     const { id } = await reading('BUILDING', fewer);
     await hasWaitedLong();

@@ -34,6 +34,11 @@ let database: Database;
 beforeEach(async () => {
   office = await nothingAsked();
   ({ server, database } = office);
+  await execute(
+    server.superuserUrl,
+    `INSERT INTO person_role (employer_id, person_id, role)
+     VALUES ('${ours.employer}', '${APPROVER}', 'approver'), ('${ours.employer}', '${OTHER}', 'operator')`,
+  );
 });
 afterEach(() => office.close());
 
@@ -211,6 +216,16 @@ describe('what two people confirm', () => {
     const { confirm } = await proposed();
     await execute(server.superuserUrl, change);
     await expect(confirm()).rejects.toMatchObject({ code: 'PROPOSER_NOT_ENTITLED' });
+    expect(await open()).toHaveLength(1);
+  });
+
+  it.each([
+    ['may confirm nothing here any more', `DELETE FROM person_role WHERE role = 'approver'`],
+    ['may do nothing any more', `UPDATE person SET disabled_at = now() WHERE id = '${APPROVER}'`],
+  ])('changes nothing where who confirms it %s by the time that the bank was read', async (_, change) => {
+    const { confirm } = await proposed();
+    const leaves = () => execute(server.superuserUrl, change);
+    await expect(confirm(APPROVER, before(2, leaves))).rejects.toMatchObject({ code: 'ROLE_REQUIRED' });
     expect(await open()).toHaveLength(1);
   });
 

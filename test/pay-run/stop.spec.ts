@@ -13,6 +13,7 @@ import { resumeRun, stopRun } from '../../src/pay-run/kill-switch';
 import { lockRun } from '../../src/pay-run/pay-run.store';
 import {
   groupsDiffer,
+  LACKS_APPROVALS,
   resumeAfter,
   resumeUnlessPersons,
   stopEmployer,
@@ -421,20 +422,50 @@ describe('a stopped employer', () => {
     expect(await stoppedEmployer()).toBe('CREDENTIALS');
   });
 
-  it('that a person stopped beside a breach of one run goes on once both are over', async () => {
-    const tell = (tx: EmployerTransaction) =>
-      raise(tx, { kind: 'INVARIANT_BREACH', subjectId: ours.instruction[0], happened: 'too few approvals' });
-    await database.inEmployer(ours.employer, async (tx) => {
-      await stopRunByService(tx, ours.run, 'too few approvals');
-      await tell(tx);
-    });
-    await people.stopEmployer(ours.employer, PREPARER, 'a doubt');
+  describe('while an instruction of one run lacks approvals', () => {
+    const [subjectId] = ours.instruction;
     const resume = () => people.resumeEmployer(ours.employer, APPROVER, 'cleared up');
-    await expect(resume()).rejects.toMatchObject({ code: 'ATTENTION_DECIDES' });
-    await decided('INVARIANT_BREACH', ours, ours.instruction[0]);
-    expect(await stoppedEmployer()).toBe('a doubt');
-    await resume();
-    expect(await stoppedEmployer()).toBe('runs');
+    beforeEach(() =>
+      database.inEmployer(ours.employer, async (tx) => {
+        const about = { subjectId, instructionId: subjectId, payRunId: ours.run };
+        await stopRunByService(tx, ours.run, LACKS_APPROVALS);
+        await raise(tx, { kind: 'INVARIANT_BREACH', ...about, happened: LACKS_APPROVALS });
+      }),
+    );
+
+    it('by a person is resumed by another, and not by who decides of that one', async () => {
+      await people.stopEmployer(ours.employer, PREPARER, 'a doubt');
+      await decided('INVARIANT_BREACH', ours, subjectId);
+      expect(await stoppedEmployer()).toBe('a doubt');
+      await resume();
+      expect(await stoppedEmployer()).toBe('runs');
+    });
+
+    it('by a person is resumed by another before that is decided', async () => {
+      await people.stopEmployer(ours.employer, PREPARER, 'a doubt');
+      await resume();
+      expect(await stoppedEmployer()).toBe('runs');
+    });
+
+    it('by the service goes on once two people decide what it was stopped for', async () => {
+      await database.inEmployer(ours.employer, async (tx) => {
+        await stopEmployer(tx, 'CREDENTIALS');
+        await raise(tx, { kind: 'CREDENTIALS', subjectId: ours.employer, happened: 'a test' });
+      });
+      await decided('CREDENTIALS', ours, ours.employer);
+      expect(await stoppedEmployer()).toBe('runs');
+    });
+
+    it('by a person, and then by the service for changed rows, is resumed by nobody alone', async () => {
+      await people.stopEmployer(ours.employer, PREPARER, 'a doubt');
+      await database.inEmployer(ours.employer, async (tx) => {
+        const planned = await tx.manager.findOneByOrFail(PlannedInstruction, { id: ours.planned[0] });
+        await reportTampering(tx, planned, subjectId);
+      });
+      await expect(resume()).rejects.toMatchObject({ code: 'ATTENTION_DECIDES' });
+      await decided('INVARIANT_BREACH', ours, subjectId);
+      await expect(resume()).rejects.toMatchObject({ code: 'ATTENTION_DECIDES' });
+    });
   });
 });
 

@@ -10,6 +10,7 @@ import { Instruction } from '../../src/pay-run/instruction.entity';
 import { instructionOfRun } from '../../src/pay-run/instruction.store';
 import { accountLostAgain } from '../../src/pay-run/lost-again';
 import { withDoubt } from '../../src/pay-run/released-doubt';
+import { LACKS_APPROVALS } from '../../src/pay-run/stop';
 import { acknowledgedOf } from '../../src/reconciliation/acknowledged';
 import { loadFollowed } from '../../src/settlement/followed';
 import type { PaymentSource } from '../../src/settlement/payment-source';
@@ -389,17 +390,19 @@ describe('what people decided as moved though it was never submitted, and was gi
       const work = await instructionOfRun(tx, ours.unmoved);
       await tellOfUnrecordedMove(tx, { ...work!, run: { ...work!.run, status: 'BUILDING' } }, status);
     });
-  /** Something else that must never happen is found of it, and people decide that. */
-  const elseDecided = async () => {
-    await office.database.inEmployer(ours.employer, (tx) =>
+  /** Something else that must never happen is found of it. */
+  const elseAsked = () =>
+    office.database.inEmployer(ours.employer, (tx) =>
       raise(tx, {
         kind: 'INVARIANT_BREACH',
         ...aboutInstruction({ id: ours.unmoved, payRunId: ours.run, bankInstructionId: 'given-up' }),
         payments: 1,
         amountMinor: 100n,
-        happened: 'The run is being submitted, but fewer approvals stand than its employer requires.',
+        happened: LACKS_APPROVALS,
       }),
     );
+  const elseDecided = async () => {
+    await elseAsked();
     await office.resume();
   };
   const isStopped = async () =>
@@ -515,6 +518,23 @@ describe('what people decided as moved though it was never submitted, and was gi
     await seenMoved();
     await read(FURTHER);
     expect([await asked(), await isStopped()]).toMatchObject([[{ kind: 'INVARIANT_BREACH' }], true]);
+  });
+
+  it.each([
+    ['before it was given up', seenMoved, 'though it was never submitted'],
+    ['since', () => read(FURTHER), 'has moved at the bank'],
+  ])('is told in the place of what else is asked of it, where it moved %s', async (_, moves, words) => {
+    await unsent();
+    await elseAsked();
+    await moves();
+    await moves();
+    expect(await asked()).toEqual([
+      { kind: 'INVARIANT_BREACH', happened: expect.stringContaining(words) as string },
+    ]);
+    expect(await isStopped()).toBe(true);
+    await office.resume();
+    await moves();
+    expect([await asked(), await isStopped()]).toEqual([[], false]);
   });
 
   it('is not in the report as acknowledged where what was decided of it was something else', async () => {

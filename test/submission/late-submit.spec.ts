@@ -122,28 +122,47 @@ describe('a submit that is not sent soon after it was allowed', () => {
     expect([await timesPaid(), await submits()]).toEqual([[1, 1], 1]);
   });
 
-  it('was taken: an answer that is recorded after people declared it not executed stops everything', async () => {
-    const { id, process, asked } = await answeredUnrecorded();
-    const action = { action: 'NOT_EXECUTED', reason: 'the bank said so', evidence: 'its letter of today' };
-    expect((await payroll.decide(asked, action)).status).toBe(200);
-    process.process.kill('SIGCONT');
-    const breach = await payroll.askedAbout(id, 'INVARIANT_BREACH');
-    expect((await payroll.as('administrator').get('/v1/service')).data.submitsOff).toBe(true);
-    const resumed = await payroll.decide(breach, { action: 'RESUME', reason: 'we have looked into it' });
-    expect(resumed.status).toBe(200);
-    const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
-    expect(report.data).toMatchObject({
-      openDoubts: ['INVARIANT_BREACH'],
-      acknowledged: [
-        {
-          kind: 'INVARIANT_BREACH',
-          happened: expect.stringContaining('its answer was recorded late'),
-          payments: 2,
-          amount: report.data.table.approved.amount,
-        },
-      ],
-    });
-  });
+  it.each([
+    ['', ''],
+    [
+      ', and is told in the place of what else is asked of it',
+      `INSERT INTO attention (employer_id, id, kind, subject_id, pay_run_id, instruction_id, happened, certain, ask_bank)
+       SELECT employer_id, gen_random_uuid(), 'INVARIANT_BREACH', id, pay_run_id, id, 'something else', '', '' FROM instruction`,
+    ],
+  ])(
+    'was taken: an answer that is recorded after people declared it not executed stops everything%s',
+    async (_, elseAsked) => {
+      const { id, process, asked } = await answeredUnrecorded();
+      const action = { action: 'NOT_EXECUTED', reason: 'the bank said so', evidence: 'its letter of today' };
+      expect((await payroll.decide(asked, action)).status).toBe(200);
+      await execute(payroll.database.superuserUrl, elseAsked);
+      process.process.kill('SIGCONT');
+      await eventually(
+        async () => (await payroll.as('administrator').get('/v1/service')).data.submitsOff === true,
+        15_000,
+      );
+      const breach = await payroll.askedAbout(id, 'INVARIANT_BREACH');
+      const resumed = await payroll.decide(breach, { action: 'RESUME', reason: 'we have looked into it' });
+      expect(resumed.status).toBe(200);
+      await payroll.clearFaults();
+      await execute(payroll.database.superuserUrl, `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW'`);
+      const read = `SELECT FROM lease WHERE kind = 'FOLLOW' AND holder IS NULL AND wake_at > now() + interval '1 minute'`;
+      await eventually(async () => (await select(payroll.database.superuserUrl, read)).length > 0, 15_000);
+      expect((await payroll.attention()).filter(({ kind }) => kind === 'INVARIANT_BREACH')).toEqual([]);
+      const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+      expect(report.data).toMatchObject({
+        openDoubts: ['INVARIANT_BREACH'],
+        acknowledged: [
+          {
+            kind: 'INVARIANT_BREACH',
+            happened: expect.stringContaining('its answer was recorded late'),
+            payments: 2,
+            amount: report.data.table.approved.amount,
+          },
+        ],
+      });
+    },
+  );
 
   it('is sent later where only the clock was moved in between', async () => {
     payroll = await Payroll.start();
