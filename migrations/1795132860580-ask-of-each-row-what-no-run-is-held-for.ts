@@ -7,8 +7,8 @@ import { MigrationInterface, QueryRunner } from 'typeorm';
 export class AskOfEachRowWhatNoRunIsHeldFor1795132860580 implements MigrationInterface {
   async up(db: QueryRunner): Promise<void> {
     await db.query(`
-      -- Payments of a run, other people's by their ids, to which a run gives the same beside which it was held as a whole until
-      -- an amendment, where neither of both runs, nor a row of them, is held for that or was released of it.
+      -- Payments of a run that have the account and the amount of somebody else's, in a run beside which the whole run was held
+      -- until an amendment; not those about which a hold of either run, or of either payment, asks or was released.
       CREATE FUNCTION unasked_rows(employer uuid, run uuid, in_doubt uuid[])
       RETURNS TABLE (payment_id uuid, beside_run_id uuid, beside_line integer)
       LANGUAGE plpgsql STABLE SET search_path = public, pg_temp SET enable_nestloop = off AS $$
