@@ -86,6 +86,7 @@ CREATE TABLE approval (
 CREATE UNIQUE INDEX one_standing_approval_per_person ON public.approval USING btree (employer_id, pay_run_id, run_version, approver_id) WHERE (voided_at IS NULL);
 CREATE TRIGGER refuse_approval_by_a_preparer BEFORE INSERT ON public.approval FOR EACH ROW EXECUTE FUNCTION refuse_approval_by_a_preparer();
 CREATE TRIGGER refuse_approval_by_an_old_comparison BEFORE INSERT ON public.approval FOR EACH ROW EXECUTE FUNCTION refuse_approval_by_an_old_comparison();
+CREATE TRIGGER refuse_approval_of_unasked_rows BEFORE INSERT ON public.approval FOR EACH ROW EXECUTE FUNCTION refuse_approval_of_unasked_rows();
 CREATE TRIGGER refuse_approval_of_unticked_ibans BEFORE INSERT ON public.approval FOR EACH ROW EXECUTE FUNCTION refuse_approval_of_unticked_ibans();
 CREATE TRIGGER refuse_approval_over_a_hold BEFORE INSERT ON public.approval FOR EACH ROW EXECUTE FUNCTION refuse_approval_over_a_hold();
 CREATE TRIGGER refuse_change_of_a_voided_approval BEFORE UPDATE ON public.approval FOR EACH ROW WHEN (((old.voided_at IS NOT NULL) AND (new.* IS DISTINCT FROM old.*))) EXECUTE FUNCTION refuse_change_of_a_voided_approval();
@@ -1682,6 +1683,19 @@ AS $function$
         RETURN NEW;
       END $function$;
 
+CREATE OR REPLACE FUNCTION public.refuse_approval_of_unasked_rows()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+      BEGIN
+        IF EXISTS (SELECT FROM unasked_rows(NEW.employer_id, NEW.pay_run_id, '{}')) THEN
+          RAISE EXCEPTION 'rows of the run are those of another one, and nobody was asked about them'
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'alike_rows_are_asked_about';
+        END IF;
+        RETURN NEW;
+      END $function$;
+
 CREATE OR REPLACE FUNCTION public.refuse_approval_of_unticked_ibans()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2762,4 +2776,40 @@ AS $function$
             switched_off OR r.stopped_at IS NOT NULL
           INTO run_status, ended, stopped
           FROM pay_run r WHERE r.employer_id = of_employer AND r.id = run;
+      END $function$;
+
+CREATE OR REPLACE FUNCTION public.unasked_rows(employer uuid, run uuid, in_doubt uuid[])
+ RETURNS TABLE(payment_id uuid, beside_run_id uuid, beside_line integer)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+ SET enable_nestloop TO 'off'
+AS $function$
+      DECLARE
+        codes CONSTANT text[] := ARRAY['ROWS_OF_ANOTHER_RUN', 'IBAN_AND_AMOUNT_TWICE'];
+        besides CONSTANT uuid[] := ARRAY(SELECT h.beside_run_id FROM pay_hold h
+          WHERE h.employer_id = employer AND h.pay_run_id = run AND h.row_no = 0 AND h.code = codes[1]
+            AND h.outcome = 'AMENDED');
+      BEGIN
+        IF besides = '{}' THEN
+          RETURN;
+        END IF;
+        RETURN QUERY
+          WITH asked AS MATERIALIZED (
+            SELECT h.pay_run_id, h.payment_id AS row, h.beside_run_id AS beside FROM pay_hold h
+            WHERE h.employer_id = employer AND h.code = ANY (codes) AND (h.outcome IS NULL OR h.outcome = 'RELEASED')
+              AND (h.pay_run_id = run AND h.beside_run_id = ANY (besides)
+                OR h.pay_run_id = ANY (besides) AND h.beside_run_id = run))
+          SELECT DISTINCT ON (u.id) u.id, p.pay_run_id, p.line
+          FROM payment u
+          JOIN payment p ON p.iban_hash = u.iban_hash AND p.amount_minor = u.amount_minor
+            AND p.employee_id <> u.employee_id AND p.period = u.period
+          WHERE u.employer_id = employer AND u.pay_run_id = run AND (u.live OR u.status = 'HELD')
+            AND p.employer_id = employer AND (p.live OR p.status = 'HELD' OR p.pay_run_id = ANY (in_doubt))
+            AND p.pay_run_id = ANY (ARRAY(SELECT unnest(besides)
+              EXCEPT SELECT a.beside FROM asked a WHERE a.pay_run_id = run AND a.row IS NULL
+              EXCEPT SELECT a.pay_run_id FROM asked a WHERE a.beside = run AND a.row IS NULL))
+            AND NOT EXISTS (SELECT FROM asked a WHERE a.row = u.id AND a.beside = p.pay_run_id)
+            AND NOT EXISTS (SELECT FROM asked a WHERE a.row = p.id AND a.beside = run)
+          ORDER BY u.id, p.id;
       END $function$;

@@ -33,6 +33,11 @@ export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
     code: 'ACCOUNT_DETACHED',
     detail: 'The account was detached: it pays nothing more.',
   },
+  alike_rows_are_asked_about: {
+    code: 'COMPARISON_OUTDATED',
+    detail:
+      'Rows of the run are those of another one, and nobody was asked about them: amend it, naming its execution date.',
+  },
   approver_is_not_preparer: {
     code: 'APPROVER_IS_PREPARER',
     detail:

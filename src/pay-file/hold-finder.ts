@@ -50,9 +50,9 @@ export async function findHolds(
   if (!early) await findPaidUnknown(tx, rows);
   await findAlikeIds(tx, run, rows, inDoubt);
   await findSameRows(tx, run, compared, inDoubt);
-  await findPaidToOthers(tx, run, rows, inDoubt);
   await findAboveLimits(tx, run, compared);
   if (joined !== null) await settleFoundBefore(tx, joined, rows);
+  await findPaidToOthers(tx, run, rows, inDoubt);
   const found = await tx.query('SELECT FROM pg_temp.found_hold LIMIT 1');
   return found.length > 0;
 }

@@ -37,7 +37,8 @@ async function isReleased(tx: EmployerTransaction, payRunId: string | null): Pro
 /**
  * Rows whose account gets the same amount from another run of the period, of whatever kind of pay, as somebody else's:
  * as when a payroll comes in several files and a person is in two of them under two employee ids. The run is a DRAFT
- * here. Of rows alike in one file the first stands for all, and what the whole run is held for needs no second hold.
+ * here. Of rows alike in one file the first stands for all, and what is held for the rows of that run needs no second hold:
+ * not until an amendment ends that (`unasked_rows`). What the run was held for before was so of the rows it had then.
  */
 export async function findPaidToOthers(
   tx: EmployerTransaction,
@@ -58,7 +59,7 @@ export async function findPaidToOthers(
      WHERE p.employer_id = $2 AND p.pay_run_id = ANY ($3) AND (p.live OR p.status = 'HELD' OR p.pay_run_id = ANY ($4))
        AND NOT EXISTS (SELECT FROM pg_temp.found_hold h WHERE h.code = $1 AND h.line = u.line)
        AND NOT EXISTS (SELECT FROM pg_temp.found_hold h
-         WHERE h.code = 'ROWS_OF_ANOTHER_RUN' AND h.beside_run_id = p.pay_run_id)
+         WHERE h.code = 'ROWS_OF_ANOTHER_RUN' AND h.beside_run_id = p.pay_run_id AND coalesce(h.line, u.line) = u.line)
      ORDER BY u.line, p.id`,
     [tx.employerId, others, inDoubt],
   );

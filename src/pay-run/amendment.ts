@@ -100,8 +100,8 @@ export async function applyAmendment(
     run.submitAt = amendment.submitAt ?? run.submitAt;
     const { executionDate, submitAt } = run;
     await tx.manager.update(PayRun, { employerId: tx.employerId, id: run.id }, { executionDate, submitAt });
+    await followAmendment(tx, run, dateBefore, { personId: by, reason });
   });
-  await followAmendment(tx, run, dateBefore, { personId: by, reason });
   await tx.manager.update(
     Amendment,
     { employerId: tx.employerId, id: amendment.id },
@@ -148,8 +148,8 @@ async function makeNextVersion(
   await voidApprovals(tx, run, actor, prepared.reason);
   await clearBuilding(tx, run.id, 'the run was amended');
   await moveRun(tx, run, 'DRAFT', actor, prepared.reason);
-  await change();
   run.runVersion += 1;
+  await change();
   await planRun(tx, personal, run, prepared);
 }
 

@@ -1,8 +1,9 @@
 import { escapeLiteral } from 'pg';
-import { joiningByHash } from '../database/by-hash';
+import { joiningByHash, queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { DAYS_NEARBY, HoldCode } from '../domain/hold';
 import { runsThatMayHavePaid } from './forgotten-pay';
+import { appendHistory } from './history';
 import { FoundBeside, HoldDecision, holdRun, markAmended } from './hold.store';
 import { lockComparison, RunOfKey } from './pay-key';
 import { PayRun } from './pay-run.entity';
@@ -142,9 +143,10 @@ export async function holdForSameRows(tx: EmployerTransaction, run: PayRun): Pro
 }
 
 /**
- * Lets a whole run be held for the rows that other runs have already as it stands after an amendment of its date or its rows;
- * asked again of another run than its release was for, and not where the other one asks, or asked, about both. Rows that a
- * run in doubt may have paid let no hold end, and begin none: leaving these out is what an amendment answers that with.
+ * Lets a DRAFT be held as a whole for the rows that other runs have already as it stands after an amendment of its date or
+ * its rows; asked again of another run than its release was for, and not where the other one asks, or asked, about both.
+ * Rows that a run in doubt may have paid let no hold end, and begin none: leaving these out is what an amendment answers
+ * that with. What a hold that ends has hidden is held by itself.
  */
 export async function followSameRows(
   tx: EmployerTransaction,
@@ -153,8 +155,47 @@ export async function followSameRows(
 ): Promise<void> {
   const neighbours = await neighboursOf(tx, run);
   const found = await neighbours.find([]);
-  const inDoubt = found === undefined ? await neighbours.inDoubt() : [];
-  if (inDoubt.length > 0 && (await neighbours.find(inDoubt)) !== undefined) return;
+  const inDoubt = await neighbours.inDoubt();
+  if (found === undefined && inDoubt.length > 0 && (await neighbours.find(inDoubt)) !== undefined) return;
   await markAmended(tx, run.id, SAME_ROWS, decision, found);
   if (found !== undefined) await holdRun(tx, run, SAME_ROWS, found);
+  await holdUnasked(tx, run, inDoubt, decision);
+}
+
+/** Holds the rows that no hold of the whole run asks about any more (`unasked_rows`), as an upload would have. */
+async function holdUnasked(
+  tx: EmployerTransaction,
+  { id, runVersion }: PayRun,
+  inDoubt: readonly string[],
+  { personId, reason }: HoldDecision,
+): Promise<void> {
+  const code: HoldCode = 'IBAN_AND_AMOUNT_TWICE';
+  const [held] = await queryByHash<{ payments: number; amount_minor: string }>(
+    tx,
+    `WITH unasked AS MATERIALIZED (SELECT * FROM unasked_rows($1, $2, $3)),
+     asked AS (
+       INSERT INTO pay_hold (employer_id, pay_run_id, row_no, payment_id, code, run_version, beside_run_id, beside_line)
+       SELECT $1, $2, p.row_no, p.id, $4, $5, u.beside_run_id, u.beside_line
+       FROM unasked u JOIN payment p ON p.employer_id = $1 AND p.pay_run_id = $2 AND p.id = u.payment_id),
+     held AS (
+       UPDATE payment p SET status = 'HELD', live = false FROM unasked u
+       WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.id = u.payment_id AND p.status = 'READY'
+       RETURNING p.amount_minor)
+     SELECT count(*)::int AS payments, coalesce(sum(amount_minor), 0) AS amount_minor FROM held`,
+    [tx.employerId, id, inDoubt, code, runVersion],
+  );
+  if (!held || held.payments === 0) return;
+  appendHistory(tx, [
+    {
+      subject: 'payments_of_run',
+      subjectId: id,
+      payRunId: id,
+      from: 'READY',
+      to: 'HELD',
+      actor: `person:${personId}`,
+      reason,
+      payments: held.payments,
+      amountMinor: BigInt(held.amount_minor),
+    },
+  ]);
 }

@@ -35,6 +35,38 @@ const JOINS = `UPDATE payment SET status = 'READY', live = true WHERE id = '${HE
 const becomes = (status: string) => `UPDATE payment SET status = '${status}' WHERE id = '${HELD}'`;
 const takes = (sequence: number, id: string = HELD) =>
   `UPDATE payment SET release_sequence = ${sequence} WHERE id = '${id}'`;
+/** A hold of the whole run that an amendment ended. */
+const AMENDED: Row = {
+  ...hold,
+  row_no: 0,
+  payment_id: null,
+  code: 'ROWS_OF_ANOTHER_RUN',
+  outcome: 'AMENDED',
+  beside_run_id: a.spareRun,
+};
+/** What the other run pays somebody else. */
+const beside = (change: Row = {}) =>
+  insertion('payment', {
+    ...payment,
+    id: NEXT,
+    pay_run_id: a.spareRun,
+    row_no: 1,
+    employee_id: 'E9',
+    replaces_payment_id: null,
+    ...change,
+  });
+const APPROVAL = insertion('approval', approval);
+/** That nobody was asked about rows of the run, once they were hidden. */
+const unasked = (name: string, lawful: string, forbidden: string): Guard => ({
+  name,
+  kind: 'trigger',
+  on: 'approval',
+  object: 'refuse_approval_of_unasked_rows',
+  says: 'alike_rows_are_asked_about',
+  given: [insertion('pay_hold', AMENDED)],
+  lawful,
+  forbidden,
+});
 const RELEASE = insertion('pay_release', { ...firstRows(1).pay_release, employee_id: 'E2' });
 
 /** Of holds: what is held is decided once, by somebody else, and until then neither approved nor sent. */
@@ -59,6 +91,21 @@ export const HOLD_GUARDS: Guard[] = [
     lawful: insertion('approval', approval),
     forbidden: insertion('approval', { ...approval, run_version: 2, root_hash: hashOf(2) }),
   },
+  unasked(
+    'a run with rows of another one is not approved once an amendment ended what it was held for',
+    `${beside({ amount_minor: 101 })}; ${APPROVAL}`,
+    `${beside()}; ${APPROVAL}`,
+  ),
+  unasked(
+    'nor is one with rows that another one holds',
+    `${beside({ status: 'VOID', live: false })}; ${APPROVAL}`,
+    `${beside({ status: 'HELD', live: false })}; ${APPROVAL}`,
+  ),
+  unasked(
+    'nor is one that was released beside a third run',
+    `${beside()}; ${insertion('pay_hold', { ...AMENDED, run_version: 2, outcome: 'RELEASED' })}; ${APPROVAL}`,
+    `${beside()}; ${insertion('pay_hold', { ...AMENDED, run_version: 2, outcome: 'RELEASED', beside_run_id: a.run })}; ${APPROVAL}`,
+  ),
   {
     name: 'who prepared a run releases none of its holds',
     kind: 'trigger',

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readId } from '../../src/http/prefixed-id';
+import { amend } from '../../src/pay-run/amendment';
 import { listDifferences } from '../../src/pay-run/comparison.reads';
 import { listHolds } from '../../src/pay-run/hold.store';
 import { findRun } from '../../src/pay-run/pay-run.store';
 import { listPayments } from '../../src/pay-run/pay-run.reads';
+import { germanIban } from '../support/pay-rows';
 import { Excess } from '../support/plans';
 import { csv, Desk, PayDesk, row } from './pay-desk';
 
@@ -73,6 +75,25 @@ const STORIES: Record<string, (employer: Desk) => Promise<string>> = {
     await desk.approve(employer, id);
     const rows = file((n) => pay(ROWS - n, `E${n}`));
     return (await desk.upload(employer, rows, { supplementOf: id })).answer.id;
+  },
+  'the rows of another run, held by themselves once an amendment left some out': async (employer) => {
+    const account = (n: number, id: string) => row(`${id}${n}`, `${n + 1}.00`, letters(n), germanIban(n));
+    await desk.upload(
+      employer,
+      file((n) => account(n, 'E')),
+    );
+    const again = file((n) => account(n <= ROWS / 2 ? n : n + ROWS, 'N'));
+    const { id } = (await desk.upload(employer, again)).answer;
+    const excludePaymentIds = [
+      await desk.paymentIn(employer, readId('run', id), 2),
+      await desk.paymentIn(employer, readId('run', id), 3),
+    ];
+    const run = await desk.inRun(employer, readId('run', id), async (tx, one) => {
+      await amend(tx, desk.personal, one, employer.personId, { excludePaymentIds, reason: 'paid already' });
+      return one;
+    });
+    expect(run.rowCount).toBe(ROWS / 2 - 1);
+    return id;
   },
   'rows above the limits': async (employer) => {
     await paid(employer, GOOD);

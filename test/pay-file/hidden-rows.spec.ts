@@ -1,0 +1,328 @@
+import { EmployerTransaction } from '../../src/database/database';
+import { newId } from '../../src/database/new-id';
+import { readId, showId } from '../../src/http/prefixed-id';
+import { amend, Proposal } from '../../src/pay-run/amendment';
+import { PayRun } from '../../src/pay-run/pay-run.entity';
+import { Random } from '../../prove/model/random';
+import { germanIban } from '../support/pay-rows';
+import { csv, Desk, PayDesk, row } from './pay-desk';
+
+let desk: PayDesk;
+let employer: Desk;
+let approver: string;
+
+beforeAll(async () => {
+  desk = await PayDesk.open();
+  approver = await desk.person('Arno Approver');
+});
+beforeEach(async () => {
+  employer = await desk.employer();
+  await desk.set(employer, { faultPolicy: { policy: 'hold' } });
+});
+afterAll(() => desk.close());
+
+const SAME_ROWS = 'ROWS_OF_ANOTHER_RUN';
+const ALIKE = 'IBAN_AND_AMOUNT_TWICE';
+const NEAR = { executionDate: '2026-11-30' };
+const FAR = { executionDate: '2026-12-28' };
+
+/** Rows of people, each with an account and an amount of their own, under ids that begin as is said. */
+const people = (id: string, first: number, count: number): string[] =>
+  Array.from({ length: count }, (_, n) => person(id, first + n));
+const person = (id: string, n: number, amount = `${n}.00`): string =>
+  row(`${id}${n}`, amount, `Ann ${String.fromCharCode(65 + (n % 26)).repeat(2 + n / 26)}`, germanIban(n));
+/** As `people`, with an amount that is nobody's yet. */
+const faulty = (id: string, first: number, count: number): string[] =>
+  Array.from({ length: count }, (_, n) => person(id, first + n, `x${first + n}.00`));
+
+const upload = async (rows: string[], fields: Record<string, string> = {}): Promise<string> =>
+  readId('run', (await desk.upload(employer, csv(...rows), { ...NEAR, ...fields })).answer.id);
+
+const amended = (runId: string, proposal: Partial<Proposal>): Promise<unknown> =>
+  desk.inRun(employer, runId, (tx: EmployerTransaction, run: PayRun) =>
+    amend(tx, desk.personal, run, employer.personId, {
+      excludePaymentIds: [],
+      reason: 'a test',
+      ...proposal,
+    }),
+  );
+
+const leftOut = async (runId: string, lines: readonly number[]): Promise<unknown> =>
+  amended(runId, {
+    excludePaymentIds: await Promise.all(lines.map((line) => desk.paymentIn(employer, runId, line))),
+  });
+
+/** Sends rows back that were kept back, mended: the first ones of them, if it is said how many. */
+const corrected = async (runId: string, count = Infinity): Promise<void> => {
+  let left = count;
+  const text = (await desk.corrections(employer, showId('run', runId))).toString();
+  const mended = text.replace(/,x(\d)/g, (whole: string, digit: string) =>
+    left-- > 0 ? `,${digit}` : whole,
+  );
+  await desk.correct(employer, showId('run', runId), Buffer.from(mended));
+};
+
+const release = async (runId: string, line?: number): Promise<void> =>
+  desk.releaseHold(
+    employer,
+    runId,
+    line === undefined
+      ? { code: SAME_ROWS }
+      : { code: ALIKE, paymentId: await desk.paymentIn(employer, runId, line) },
+    { personId: approver, reason: 'both are owed' },
+  );
+
+/** What is held of a run and not decided, as line, code and the run beside. */
+const openHolds = async (runId: string): Promise<[number | null, string, string][]> => {
+  const rows = await desk.query<{ line: number | null; code: string; beside: string }>(
+    employer,
+    `SELECT p.line, h.code, h.beside_run_id AS beside FROM pay_hold h LEFT JOIN payment p ON p.id = h.payment_id
+     WHERE h.pay_run_id = $1 AND h.outcome IS NULL ORDER BY h.row_no, h.code, h.run_version`,
+    [runId],
+  );
+  return rows.map(({ line, code, beside }) => [line, code, beside]);
+};
+
+const linesHeld = async (runId: string, beside: string): Promise<(number | null)[]> =>
+  (await openHolds(runId)).flatMap(([line, code, other]) =>
+    code === ALIKE && other === beside ? [line] : [],
+  );
+
+/** Pairs of payments of two runs that pay one account the same, as two people's, of which nobody is, or was, asked. */
+const unasked = (): Promise<unknown[]> =>
+  desk.query(
+    employer,
+    `WITH asked AS (SELECT * FROM pay_hold WHERE outcome IS NULL OR outcome = 'RELEASED')
+     SELECT u.line, p.line AS beside FROM payment u JOIN payment p ON p.period = u.period AND p.iban_hash = u.iban_hash
+       AND p.amount_minor = u.amount_minor AND p.employee_id <> u.employee_id AND p.pay_run_id <> u.pay_run_id
+     WHERE u.live AND p.live
+       AND NOT EXISTS (SELECT FROM asked h WHERE h.pay_run_id = u.pay_run_id AND h.beside_run_id = p.pay_run_id
+         AND coalesce(h.payment_id, u.id) = u.id)
+       AND NOT EXISTS (SELECT FROM asked h WHERE h.pay_run_id = p.pay_run_id AND h.beside_run_id = u.pay_run_id
+         AND coalesce(h.payment_id, p.id) = p.id)`,
+  );
+afterEach(async () => expect(await unasked()).toEqual([]));
+
+const paidAgain = async (runId: string): Promise<{ rows: number; total: string; held: number }> => {
+  const [run] = await desk.query<{ rows: number; total: string; held: number }>(
+    employer,
+    `SELECT row_count AS rows, total_minor AS total,
+       (SELECT count(*)::int FROM payment p WHERE p.pay_run_id = r.id AND p.status = 'HELD') AS held
+     FROM pay_run r WHERE id = $1`,
+    [runId],
+  );
+  return run!;
+};
+
+const MIXED = [...people('N', 1, 6), ...people('N', 21, 5), ...people('Z', 41, 9)];
+
+describe('the rows of another run, once the whole run is not held for them any more', () => {
+  it('are held by themselves where an amendment leaves out what is held', async () => {
+    const first = await upload(people('E', 1, 6));
+    await upload(people('E', 21, 5));
+    const again = await upload(MIXED);
+    await leftOut(again, [8, 9, 10, 11, 12]);
+    expect(await openHolds(again)).toEqual([2, 3, 4, 5, 6, 7].map((line) => [line, ALIKE, first]));
+    const others = [41, 42, 43, 44, 45, 46, 47, 48, 49].reduce((sum, euros) => sum + euros, 0);
+    expect(await paidAgain(again)).toEqual({ rows: 9, total: `${others}00`, held: 6 });
+    await expect(desk.approve(employer, showId('run', again), approver)).rejects.toMatchObject({
+      code: 'HOLDS_OPEN',
+    });
+    const moved = await desk.query(
+      employer,
+      `SELECT payments, amount_minor FROM state_change WHERE pay_run_id = $1 AND to_status = 'HELD' ORDER BY seq DESC LIMIT 1`,
+      [again],
+    );
+    expect(moved).toEqual([{ payments: 6, amount_minor: '2100' }]);
+  });
+
+  it('are held by themselves where an amendment changes the date only', async () => {
+    const first = await upload(people('E', 1, 6));
+    await upload(people('Z', 21, 5), { period: '2026-12' });
+    const again = await upload([...people('N', 1, 6), ...people('Z', 21, 5), ...people('Z', 41, 9)]);
+    expect(await openHolds(again)).toEqual([[null, SAME_ROWS, first]]);
+    await amended(again, FAR);
+    expect(await openHolds(again)).toEqual([2, 3, 4, 5, 6, 7].map((line) => [line, ALIKE, first]));
+  });
+
+  it('are held by themselves where the whole run is held beside a third one then', async () => {
+    const first = await upload(people('E', 1, 6));
+    const second = await upload(people('E', 21, 5));
+    const again = await upload([...people('N', 1, 6), ...people('N', 21, 5), ...people('Z', 41, 4)]);
+    await leftOut(again, [2, 3, 4]);
+    expect(await openHolds(again)).toEqual([
+      [null, SAME_ROWS, second],
+      ...[5, 6, 7].map((line) => [line, ALIKE, first]),
+      ...[8, 9, 10, 11, 12].map((line) => [line, ALIKE, second]),
+    ]);
+  });
+
+  it('are held where the run holds them for something else, and once each', async () => {
+    await desk.set(employer, { paymentLimitMinor: 500n });
+    const first = await upload(people('E', 1, 6));
+    const again = await upload([...people('N', 1, 6), person('Y', 3), ...people('Z', 41, 3)]);
+    await leftOut(again, [2]);
+    expect((await openHolds(again)).slice(0, 1)).toEqual([[null, SAME_ROWS, first]]);
+    expect(await linesHeld(again, first)).toEqual([]);
+    await leftOut(again, [3, 4, 5]);
+    // Line 7 is above the limit, and line 8 held beside line 4, which is left out.
+    expect(await linesHeld(again, first)).toEqual([6, 7, 8]);
+    await amended(again, NEAR);
+    expect(await linesHeld(again, first)).toEqual([6, 7, 8]);
+    await release(again, 8);
+    expect((await openHolds(again)).filter(([line]) => line === 8)).toEqual([]);
+  });
+
+  it('are not asked about once more where the whole run was released, nor those that were themselves', async () => {
+    const first = await upload(people('E', 1, 6));
+    const again = await upload([...people('N', 1, 6), ...people('Z', 41, 5)]);
+    await release(again);
+    await leftOut(again, [2, 3]);
+    expect(await openHolds(again)).toEqual([]);
+    expect(await paidAgain(again)).toMatchObject({ rows: 9, held: 0 });
+
+    const third = await upload([...people('M', 1, 6), ...people('Y', 51, 5)]);
+    await leftOut(third, [2]);
+    for (const line of await linesHeld(third, first)) await release(third, line!);
+    await leftOut(third, [3]);
+    expect(await openHolds(third)).toEqual([]);
+    expect(await paidAgain(third)).toMatchObject({ rows: 9, held: 0 });
+  });
+
+  it('are not held where the other run was cancelled before', async () => {
+    const first = await upload(people('E', 1, 6));
+    const again = await upload([...people('N', 1, 6), ...people('Z', 41, 5)]);
+    await desk.cancel(employer, showId('run', first));
+    await amended(again, FAR);
+    expect(await openHolds(again)).toEqual([]);
+    expect(await paidAgain(again)).toMatchObject({ rows: 11, held: 0 });
+  });
+
+  it('are held where the other run was cancelled after a restore, and may have paid them', async () => {
+    const restored = newId();
+    const first = await upload(people('E', 1, 6));
+    const again = await upload([...people('N', 1, 6), ...people('Z', 41, 5)]);
+    await desk.asSuperuser(
+      `INSERT INTO database_restore (id, what, told_at) VALUES ('${restored}', 'another database', now())`,
+    );
+    try {
+      await desk.cancel(employer, showId('run', first));
+      await leftOut(again, [2]);
+      expect(await linesHeld(again, first)).toEqual([3, 4, 5, 6, 7]);
+    } finally {
+      await desk.asSuperuser(`DELETE FROM database_restore WHERE id = '${restored}'`);
+    }
+  });
+
+  it('are not held where the other run asks about them', async () => {
+    const first = await upload(people('E', 1, 6));
+    const again = await upload([...people('N', 1, 6), ...people('Z', 41, 5)]);
+    await leftOut(again, [2]);
+    expect(await linesHeld(again, first)).toEqual([3, 4, 5, 6, 7]);
+    await amended(first, NEAR);
+    expect(await openHolds(first)).toEqual([[null, SAME_ROWS, again]]);
+    await leftOut(first, [3, 4, 5, 6]);
+    expect(await openHolds(first)).toEqual([]);
+    expect(await paidAgain(first)).toMatchObject({ rows: 2, held: 0 });
+  });
+
+  it('are held when they join the run as corrections, whatever becomes of what holds the run', async () => {
+    const first = await upload(people('E', 1, 8));
+    const again = await upload([...people('N', 1, 3), ...faulty('N', 4, 5), ...people('Z', 41, 2)]);
+    expect(await openHolds(again)).toEqual([[null, SAME_ROWS, first]]);
+    await corrected(again);
+    expect(await linesHeld(again, first)).toEqual([5, 6, 7, 8, 9]);
+    await release(again);
+    expect(await linesHeld(again, first)).toEqual([5, 6, 7, 8, 9]);
+    await expect(desk.approve(employer, showId('run', again), approver)).rejects.toMatchObject({
+      code: 'HOLDS_OPEN',
+    });
+  });
+
+  it('are held when they join a run that is held beside another one than most of them are in', async () => {
+    const first = await upload(people('E', 1, 4));
+    const second = await upload(people('E', 11, 8));
+    const again = await upload([...people('N', 1, 4), ...faulty('N', 11, 8)]);
+    expect(await openHolds(again)).toEqual([[null, SAME_ROWS, first]]);
+    await corrected(again);
+    expect(await linesHeld(again, second)).toEqual([6, 7, 8, 9, 10, 11, 12, 13]);
+  });
+});
+
+/** Something that somebody does with the runs; what is refused changes nothing. */
+type Deed = (runs: Runs, random: Random) => Promise<unknown>;
+interface Runs {
+  first: string;
+  second: string;
+  again: string;
+}
+
+const linesOf = async (runId: string): Promise<number[]> =>
+  (
+    await desk.query<{ line: number }>(
+      employer,
+      `SELECT line FROM payment WHERE pay_run_id = $1 AND status IN ('READY', 'HELD') ORDER BY line`,
+      [runId],
+    )
+  ).map(({ line }) => line);
+const some = (lines: readonly number[], random: Random): number[] => {
+  const share = random.between(0, 100);
+  return lines.filter(() => random.between(0, 99) < share);
+};
+
+const DEEDS: Record<string, Deed> = {
+  'leaves some out': async ({ again }, random) => leftOut(again, some(await linesOf(again), random)),
+  'leaves out what is held': async ({ again }) =>
+    leftOut(
+      again,
+      (await openHolds(again)).flatMap(([line]) => line ?? []),
+    ),
+  'leaves some of another run out': async ({ first }, random) =>
+    leftOut(first, some(await linesOf(first), random)),
+  'makes it far': ({ again }) => amended(again, FAR),
+  'makes it near': ({ again }) => amended(again, NEAR),
+  'makes another one near': ({ second }) => amended(second, NEAR),
+  'mends some': ({ again }, random) => corrected(again, random.between(1, 4)),
+  'cancels another one': ({ second }) => desk.cancel(employer, showId('run', second)),
+  'releases the run': ({ again }) => release(again),
+  'releases another run': ({ second }) => release(second),
+  'releases a row': async ({ again }, random) => {
+    const held = (await openHolds(again)).flatMap(([line]) => line ?? []);
+    return release(again, held[random.between(0, held.length - 1)]);
+  },
+};
+
+/** What ends what is held of the whole run is drawn most often. */
+const DRAWN = Object.keys(DEEDS).flatMap((name) =>
+  /leaves|makes it/.test(name) ? [name, name, name] : [name],
+);
+
+describe('an amendment, a correction, a cancellation and a release, in any order', () => {
+  it.each(Array.from({ length: 20 }, (_, seed) => seed))(
+    'leave no alike row unasked (seed %i)',
+    async (seed) => {
+      const random = new Random(seed);
+      const first = await upload([...people('E', 1, 8), ...people('F', 71, random.between(0, 5))]);
+      const second = await upload([...people('E', 21, 6), ...people('F', 81, random.between(0, 5))]);
+      await upload(people('Z', 31, random.between(1, 6)), { period: '2026-12' });
+      const again = await upload([
+        ...people('N', 1, random.between(3, 6)),
+        ...faulty('N', 7, 2),
+        ...people('N', 21, random.between(1, 4)),
+        ...faulty('N', 25, 2),
+        ...people('Z', 31, random.between(0, 5)),
+        ...people('Y', 51, random.between(3, 8)),
+      ]);
+      const done: string[] = [];
+      for (let n = 0; n < 8; n += 1) {
+        const name = DRAWN[random.between(0, DRAWN.length - 1)]!;
+        const refused = await DEEDS[name]!({ first, second, again }, random).then(
+          () => '',
+          (error: Error) => ` (${error.message})`,
+        );
+        done.push(name + refused);
+        expect([done, await unasked()]).toEqual([done, []]);
+      }
+    },
+  );
+});
