@@ -2530,14 +2530,18 @@ CREATE OR REPLACE FUNCTION public.refuse_successor_of_what_is_kept()
  SET search_path TO 'public', 'pg_temp'
 AS $function$
       DECLARE
-        lacking bigint;
+        before uuid := NEW.replaces_payment_id;
+        replaced record;
       BEGIN
-        SELECT p.amount_minor - p.returned_minor INTO lacking FROM payment p
-          WHERE p.employer_id = NEW.employer_id AND p.id = NEW.replaces_payment_id FOR SHARE;
-        IF lacking IS NOT NULL AND may_be_kept(NEW.employer_id, NEW.replaces_payment_id, lacking) THEN
-          RAISE EXCEPTION 'a payment that came back in part is replaced once two people say that nobody kept the rest'
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'replaced_is_not_kept';
-        END IF;
+        WHILE before IS NOT NULL LOOP
+          SELECT p.replaces_payment_id, p.amount_minor - p.returned_minor AS lacking INTO replaced FROM payment p
+            WHERE p.employer_id = NEW.employer_id AND p.id = before FOR SHARE;
+          IF replaced.lacking IS NOT NULL AND may_be_kept(NEW.employer_id, before, replaced.lacking) THEN
+            RAISE EXCEPTION 'a payment that came back in part is replaced once two people say that nobody kept the rest'
+              USING ERRCODE = 'check_violation', CONSTRAINT = 'replaced_is_not_kept';
+          END IF;
+          before := replaced.replaces_payment_id;
+        END LOOP;
         RETURN NEW;
       END $function$;
 

@@ -33,7 +33,7 @@ export const REPLACEMENT_REFUSALS = {
     'Another run pays the employee too, and one of the two is further pay that a person released and that may have been meant in place of the other: choose this one by its id if both are owed.',
   EXCLUSION_NEEDS_CHOICE: 'The payment was taken out by a person: choose it by its id.',
   RETURNED_IN_PART:
-    'Less of the payment came back than was paid, or did at first, and two people have not said that its payee kept nothing: what is still owed is paid by a row that is uploaded with supplementOf, where it is held until a person releases it.',
+    'Less of the payment, or of one before it that it replaces, came back than was paid, or did at first, and two people have not said that its payee kept nothing: what is still owed is paid by a row that is uploaded with supplementOf, where it is held until a person releases it.',
   RETURN_NEEDS_CHOICE: 'The payment was paid and came back: choose it by its id.',
   RETURN_NEEDS_REASON: 'The payment was paid and came back: say why it is paid again.',
   ROW_CHANGED: 'The stored payment is not the row that was approved.',
@@ -52,7 +52,7 @@ export interface ReplaceablePayment {
   contradicted: boolean;
   /** Whether an attention about its status or its content is open, or a submit that is not in the record may have paid it. */
   doubted: boolean;
-  /** Whether less of it came back than was paid, and two people have not said that its payee kept nothing. */
+  /** Whether less of it, or of what it replaces, came back than was paid, and two people have not said that its payee kept nothing. */
   mayBeKept: boolean;
   /** `live`: one that replaces it may pay; `ended`: one that replaces it, or what it replaces, was sent and did not. */
   successor: 'none' | 'live' | 'ended';

@@ -26,7 +26,7 @@ const CAME_BACK = 'The payment came back.';
 /**
  * Gives each row whose employee has a payment of the period that ended unpaid, or came back, the payment it replaces. One
  * that ended unpaid and may not be replaced is noted as a fault: its employee may have been paid after all. What came
- * back and may not be replaced was paid.
+ * back, or replaces what came back in part, and may not be replaced was paid.
  */
 export async function linkReplaced(tx: EmployerTransaction, key: PayKey): Promise<void> {
   await queryByHash(
@@ -119,9 +119,10 @@ async function judge(tx: EmployerTransaction, rows: readonly LinkedRow[]): Promi
   const refused = rows.flatMap((row) => {
     const candidate = byId.get(row.replaces_payment_id);
     const code = candidate && refusalOfReplacement(candidate, { byId: true, reason: candidate.returned });
-    if (code !== undefined && candidate?.returned) paid.push(row.line);
+    const isPaid = candidate?.returned || code === 'RETURNED_IN_PART';
+    if (code !== undefined && isPaid) paid.push(row.line);
     // Who is paid, otherwise or by what came back, is told as that.
-    if (code === undefined || code === 'EMPLOYEE_PAID_OTHERWISE' || candidate?.returned) return [];
+    if (code === undefined || code === 'EMPLOYEE_PAID_OTHERWISE' || isPaid) return [];
     const said = `${showId('pay', row.replaces_payment_id)} of the employee cannot be replaced. ${REPLACEMENT_REFUSALS[code]}`;
     return { line: row.line, employeeId: row.employee_id, said };
   });

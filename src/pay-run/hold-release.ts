@@ -18,7 +18,7 @@ import { PayRun } from './pay-run.entity';
 import { currentVersion, moveRun } from './pay-run.store';
 import { movePayments } from './payment.store';
 import { planRun } from './plan';
-import { PLACE_IS_FREE, twoEndsIn, unpaidOfPeriod } from './replaced.store';
+import { MAY_BE_KEPT, PLACE_IS_FREE, twoEndsIn, unpaidOfPeriod } from './replaced.store';
 
 /** Which hold: of a payment, or without one of the whole run. */
 export interface HoldChoice {
@@ -147,14 +147,18 @@ const OWN_PLACE = 'p.release_sequence = $5';
 /** A place that was given after the held one, and that the next upload or successor may pay in. */
 const OPEN_PLACE_ABOVE = `p.release_sequence > $5 AND ${HAS_RELEASE} AND ${PLACE_IS_FREE}`;
 
-/** What ended unpaid in another run is still owed, unless the held payment replaces it: its hash says what it does. */
+/**
+ * What ended unpaid in another run is still owed, unless the held payment replaces it, as its hash says, or nothing does: it
+ * was to pay again what came back in part.
+ */
 async function assertPassesOverNone(
   tx: EmployerTransaction,
   run: PayRun,
   held: HeldPayment,
   places: string,
 ): Promise<void> {
-  const unpaidElsewhere = unpaidOfPeriod(`p.employee_id = $4 AND p.pay_run_id <> $6 AND ${places}`);
+  const unpaidElsewhere = unpaidOfPeriod(`p.employee_id = $4 AND p.pay_run_id <> $6 AND ${places}
+    AND NOT ${MAY_BE_KEPT}`);
   const [unpaid] = await tx.query<PassedOver>(
     `SELECT id, (${twoEndsIn('unpaid')}) AS two_ends, (SELECT min(h.line) FROM payment h
          WHERE h.employer_id = $1 AND h.replaces_payment_id = unpaid.id AND h.pay_run_id = $6 AND h.status = 'HELD') AS held_line

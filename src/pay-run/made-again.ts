@@ -32,7 +32,7 @@ interface CameBack {
   amount_minor: string;
   /** Whether another payment pays, or may pay, its employee: then it cannot be replaced. */
   otherwise: boolean;
-  /** Whether less of it came back than was paid, and two people have not said that its payee kept nothing. */
+  /** Whether less of it, or of what it replaces, came back than was paid, and two people have not said that its payee kept nothing. */
   kept: boolean;
 }
 
@@ -89,7 +89,7 @@ function alarmOf(back: readonly CameBack[]) {
   const isOf = others.length === 1 ? 'the person' : 'the people';
   const apart = ` Another payment of the period pays ${isOf} of ${rowsOf(others)}, or may.`;
   const kept = back.filter((one) => one.kept);
-  const inPart = ` Less than was paid came back of ${rowsOf(kept)}: its ECHO_MISMATCH says how it is paid.`;
+  const inPart = ` Less than was paid came back of ${rowsOf(kept)}, or of what that replaces: its ECHO_MISMATCH says how it is paid.`;
   return {
     kind: 'PAYMENT_RETURNED',
     happened: `What had been paid by a submitted instruction came back: ${rowsOf(back)}.${others.length > 0 ? apart : ''}${kept.length > 0 ? inPart : ''}`,

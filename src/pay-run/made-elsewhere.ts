@@ -90,7 +90,7 @@ export class MadeElsewhere {
       );
       if (by) reading.moved.push({ ...it, ...by, isElsewhere: true });
       else if (isSightLeft(payment, payment.hasMovedElsewhere, statuses) && !payment.byWord)
-        reading.unseen.push(it);
+        reading.unseen.push({ ...it, ...(payment.hasMovedInPart && { isInPart: true }) });
     }
     return reading;
   }

@@ -58,14 +58,18 @@ const REPAYS_RETURNED = `(SELECT count(*) > 0 FROM ${byKey('payment', 'o.replace
 export const PAID_OTHERWISE = `EXISTS (${OTHER_PAY}
   AND (o.release_sequence = p.release_sequence OR p.live AND NOT ${REPAYS_RETURNED}))`;
 
-/** Whether less of a payment `p` came back than was paid, and two people have not said that its payee kept nothing. */
-export const MAY_BE_KEPT = `(p.returned_minor IS NOT NULL
-  AND may_be_kept(p.employer_id, p.id, p.amount_minor - p.returned_minor))`;
+/** Whether less of a payment came back than was paid, and two people have not said that its payee kept nothing. */
+const restMayBeKept = (payment: string) => `(${payment}.returned_minor IS NOT NULL AND may_be_kept(
+  ${payment}.employer_id, ${payment}.id, ${payment}.amount_minor - ${payment}.returned_minor))`;
 
 /** A payment `p` and those before it, each made instead of the one before. */
 const CHAIN = `chain AS (
     SELECT p.id, p.replaces_payment_id AS before
-    UNION SELECT o.id, o.replaces_payment_id FROM chain c JOIN ${byKey('payment', 'c.before')} o ON true)`;
+    UNION SELECT o.id, o.replaces_payment_id FROM chain c JOIN ${byKey('payment', 'c.before', 'p.employer_id')} o ON true)`;
+
+/** Whether that is so of a payment `p`, or of one before it: it would pay the rest a second time. */
+export const MAY_BE_KEPT = `EXISTS (WITH RECURSIVE ${CHAIN}
+  SELECT FROM chain c JOIN ${byKey('payment', 'c.id', 'p.employer_id')} o ON true WHERE ${restMayBeKept('o')})`;
 
 /** Whether the bank has shown two ends of a payment `p`, or of one before it, or otherwise than two people declared it. */
 export const CONTRADICTED = `EXISTS (WITH RECURSIVE ${CHAIN}
@@ -211,7 +215,7 @@ export interface EndedPayment {
   /** As received; null where none was heard of. */
   bankStatus: string | null;
   bankIds: KnownIds;
-  /** What is known to be back of it once it came back: all, unless the bank has shown less. */
+  /** The least that is known to be back of it once it came back, or that a look before has shown: all, unless there was less. */
   backMinor: bigint;
   /** Whether less of it came back than was paid, and two people have not said that its payee kept nothing. */
   mayBeKept: boolean;
@@ -304,7 +308,7 @@ async function endedInstructions(
          AND i.bank_instruction_id IS NOT NULL),
      otherwise AS MATERIALIZED (${SHOWN_OTHERWISE})
      SELECT i.id AS instruction_id, i.status AS instruction_status, i.bank_instruction_id, i.account_id,
-       i.created_at, i.id IN (SELECT instruction_id FROM otherwise) AS shown_otherwise, p.id AS payment_id, p.row_no, p.status, p.returned_at IS NOT NULL AS returned, ${MAY_BE_KEPT} AS may_be_kept, ${DECIDED_STATUSES} AS decided_statuses,
+       i.created_at, i.id IN (SELECT instruction_id FROM otherwise) AS shown_otherwise, p.id AS payment_id, p.row_no, p.status, p.returned_at IS NOT NULL AS returned, ${restMayBeKept('p')} AS may_be_kept, ${DECIDED_STATUSES} AS decided_statuses,
        b.bank_status,
        b.bank_payment_id, b.bank_transaction_id,
        EXISTS (SELECT FROM unseen_decision w
@@ -313,7 +317,7 @@ async function endedInstructions(
          WHERE w.employer_id = $1 AND w.instruction_id = b.instruction_id AND w.row_no = b.row_no
            AND a.opened_at > coalesce(m.seen_at, '-infinity')) AS by_word,
        m.seen_at IS NOT NULL AS has_moved, coalesce(m.is_elsewhere, false) AS has_moved_elsewhere,
-       back.minor AS back_minor, coalesce(m.back_minor < back.minor, false) AS has_moved_in_part
+       least(back.minor, m.back_minor) AS back_minor, coalesce(m.back_minor < back.minor, false) AS has_moved_in_part
      FROM paid p CROSS JOIN LATERAL (SELECT coalesce(p.returned_minor, p.amount_minor) AS minor) AS back
      JOIN bank_payment b ON b.employer_id = $1 AND b.row_no = p.row_no AND b.payment_id = p.id
        AND b.instruction_id = ANY (ARRAY(SELECT id FROM at_bank))

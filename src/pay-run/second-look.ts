@@ -20,6 +20,8 @@ import { BankReads } from '../employer/bank-reads';
 import { DECIDED, type InstructionAtBank } from '../employer/instruction-at-bank';
 import { EmployerAccount } from '../employer/employer.entity';
 import { ReadsInParts } from '../employer/reads-in-parts';
+import type { Alarm } from './attention.store';
+import { ATTENTION_WORDS } from './attention-words';
 import { MadeElsewhere, type Search } from './made-elsewhere';
 import { messageIdOf, namesOf } from './message-id';
 import { EndedInstruction, EndedPayment, instructionsOf } from './replaced.store';
@@ -108,7 +110,10 @@ export class SecondLook {
    */
   private async submitted(account: EmployerAccount, instruction: EndedInstruction): Promise<SecondReading> {
     const { instructionId, bankInstructionId, payments } = instruction;
-    if (instruction.isShownOtherwise) return { moved: movedOf(instruction, SHOWN_OTHERWISE), unseen: [] };
+    if (instruction.isShownOtherwise) {
+      const moved = movedOf(instruction, SHOWN_OTHERWISE).map((one) => ({ ...one, isAsked: true }) as const);
+      return { moved, unseen: [] };
+    }
     const found = (await unless(isHiddenForGood, this.reads.read(account, atBank(instruction))))?.found ?? [];
     const recordsOf = recordsIn(found, instruction);
     const shown = payments.map((payment) => {
@@ -121,10 +126,18 @@ export class SecondLook {
     for (const { payment, records, statuses, isLeft } of shown) {
       const isOn = isLeft && own !== undefined && mayBeTaken(own) && !payment.decidedStatuses.includes(own);
       const byOwn = statuses.filter((status) => lookAgain(payment, status) === 'moved');
-      const by = payment.mayBeKept
-        ? { bankStatus: BACK_IN_PART }
-        : movedBy(payment, records, isOn && !isUndocumented(own) ? [...byOwn, own] : byOwn);
-      if (by) reading.moved.push({ paymentId: payment.paymentId, instructionId, bankInstructionId, ...by });
+      const by =
+        movedBy(payment, records, isOn && !isUndocumented(own) ? [...byOwn, own] : byOwn) ??
+        (payment.mayBeKept ? { bankStatus: BACK_IN_PART } : undefined);
+      const asked = by?.bankStatus === BACK_IN_PART && ({ isAsked: true } as const);
+      if (by)
+        reading.moved.push({
+          paymentId: payment.paymentId,
+          instructionId,
+          bankInstructionId,
+          ...by,
+          ...asked,
+        });
       else if (statuses.length === 0 || isOn || isSightLeft(payment, payment.hasMoved, statuses))
         reading.unseen.push(...unseenOf(instruction, [payment]));
     }
@@ -217,7 +230,12 @@ function unseenOf(
 ): UnseenPayment[] {
   return hidden
     .filter(({ byWord }) => !byWord)
-    .map(({ paymentId }) => ({ paymentId, instructionId, bankInstructionId }));
+    .map(({ paymentId, hasMovedInPart }) => ({
+      paymentId,
+      instructionId,
+      bankInstructionId,
+      ...(hasMovedInPart && { isInPart: true }),
+    }));
 }
 
 /** Neither its own list nor the general one may show it any more. */
@@ -228,9 +246,29 @@ function eachOnce(unseen: readonly UnseenPayment[]): UnseenPayment[] {
 /** Old instructions named in a question; of more their number is told. */
 const INSTRUCTIONS_NAMED = 20;
 
+const { REPLACED_UNSEEN } = ATTENTION_WORDS;
+
 /** The bank's ids of what held the payments, as a question names them. */
 export function namesOfUnseen(unseen: readonly UnseenPayment[]): string[] {
   return firstFew([...new Set(unseen.map(nameOf))].sort(), INSTRUCTIONS_NAMED);
+}
+
+/** The question about such payments, without its numbers. @param who would pay them again @param certain where it is not the usual */
+export function questionOfUnseen(
+  who: string,
+  unseen: readonly UnseenPayment[],
+  certain: string = REPLACED_UNSEEN.certain,
+): Pick<Alarm, 'happened' | 'certain' | 'askBank'> & { bankReference: string } {
+  const names = namesOfUnseen(unseen).join(', ');
+  const happened = `${who} ${unseen.length} payments that the bank does not show as they ended now, or in a status that no document names, of customer instruction ${names}.`;
+  const inPart = unseen.filter(({ isInPart }) => isInPart).length;
+  if (inPart === 0) return { bankReference: names, happened, certain };
+  return {
+    bankReference: names,
+    happened: `${happened} Less came back of ${inPart} of them than was paid, as the bank shows or has shown.`,
+    certain: `${certain} Of what came back in part NOT_PAID says, too, that its payee kept nothing. Else leave it out: what is still owed is paid as another kind of pay.`,
+    askBank: `${REPLACED_UNSEEN.askBank} Where less came back to our account than was paid: who charged the rest, or did its payee keep it?`,
+  };
 }
 
 /** Whether a question names the instruction that held the payment. */

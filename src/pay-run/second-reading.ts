@@ -9,6 +9,8 @@ export interface MovedPayment {
   isElsewhere?: true;
   /** What is shown as returned, where that is less than is known to be back. */
   backMinor?: bigint;
+  /** Whether people are asked by its instruction what became of it, or were: nothing that was sent is stopped for it. */
+  isAsked?: true;
 }
 
 /** A payment that the bank does not show, with the bank's id of the instruction it was in. */
@@ -16,6 +18,8 @@ export interface UnseenPayment {
   paymentId: string;
   instructionId: string;
   bankInstructionId: string;
+  /** Whether less of it than was paid was shown as returned. */
+  isInPart?: true;
 }
 
 /**

@@ -7,6 +7,8 @@ import { awaitTurnOfRuns, stopRunByService, stopUnlessDecided } from './stop';
 export interface MovedAfterAll {
   paymentId: string;
   toldBefore?: boolean;
+  /** Whether people are asked what became of it by another question, or were: of what was sent that says no more. */
+  isAsked?: boolean;
 }
 
 /** What the bank shows of such payments, and the words by which a decision on it is known again. */
@@ -31,7 +33,7 @@ interface SuccessorRow {
  * Payments that were replaced turn out to have moved at the bank: every run that pays them again is stopped and people
  * are told, of what they were told before no more: a stop that two of them took back is not thrown again. Where a
  * successor was submitted already, or its submit is not known to be unsent, somebody may be paid twice: everything stops,
- * unless two people have decided it of what the words name.
+ * unless two people have decided it of what the words name, or are asked otherwise.
  * @param shownOf what is shown of those of them that one run pays again, by their ids
  */
 export async function stopSuccessors(
@@ -51,7 +53,10 @@ export async function stopSuccessors(
   for (const one of unsent)
     if (!isTold(one)) await stopRunByService(tx, one.pay_run_id, 'REPLACED_PAYMENT_MOVED');
   // Anew: a submit that was being intended, for which the stop has waited, is sent.
-  for (const one of await liveSuccessors(tx, ids)) {
+  const live = await liveSuccessors(tx, ids);
+  const unasked = moved.flatMap(({ paymentId, isAsked }) => (isAsked ? [] : paymentId));
+  const ofUnasked = unasked.length === ids.length ? live : await liveSuccessors(tx, unasked);
+  for (const one of [...live.filter(({ sent }) => !sent), ...ofUnasked.filter(({ sent }) => sent)]) {
     const { pay_run_id: payRunId, replaced, sent, payments, ...paid } = one;
     const now = shownOf(replaced);
     const about = {

@@ -33,7 +33,7 @@ import { Candidate, replaceCandidates } from './replaced.store';
 import { Command } from './run-command';
 import { releaseAction, withoutRelease } from './pay-release';
 import { holdForSameRows } from './same-rows';
-import { namesOfUnseen, SecondLook } from './second-look';
+import { namesOfUnseen, questionOfUnseen, SecondLook } from './second-look';
 import type { UnseenPayment } from './second-reading';
 import { SendSettings } from './send-outlook';
 import { copyPayments } from './successor.store';
@@ -153,7 +153,7 @@ export class Successors {
       throw new Problem(
         409,
         'REPLACED_PAYMENT_MOVED',
-        `The bank shows ${shown} where the payments had ended unpaid. Nothing was stored. Where they ended a moment ago the read may be older: try again. Else what it means is told as attention.`,
+        `The bank shows ${shown} where the payments had ended unpaid. Nothing was stored. Try again, since the read may be from before their end: what it means else is told as attention, by then at the latest.`,
         { payments: moved.slice(0, MAX_SHOWN).map(({ paymentId }) => showId('pay', paymentId)) },
       );
     }
@@ -191,8 +191,6 @@ async function tellOfUnseen(
   payRunId: string,
   unseen: readonly UnseenPayment[],
 ): Promise<void> {
-  const named = namesOfUnseen(unseen);
-  const names = named.join(', ');
   const [sum] = await tx.query<{ payments: number; minor: string }>(
     `SELECT count(*)::int AS payments, coalesce(sum(amount_minor), 0) AS minor FROM payment
      WHERE employer_id = $1 AND id = ANY ($2)`,
@@ -202,14 +200,15 @@ async function tellOfUnseen(
     kind: 'REPLACED_UNSEEN',
     subjectId: payRunId,
     payRunId,
-    bankReference: names,
-    happened: `${SUCCESSOR_REFUSED}${showId('run', payRunId)} would pay again ${unseen.length} payments that the bank does not show as they ended now, or in a status that no document names, of customer instruction ${names}.`,
-    certain:
+    ...questionOfUnseen(
+      `${SUCCESSOR_REFUSED}${showId('run', payRunId)} would pay again`,
+      unseen,
       'Nothing was stored and nobody is paid again: what is not shown as it ended may have been paid after all. Ask for the successor again once the bank shows how each of these payments ended, or two people have its word.',
+    ),
     payments: sum?.payments ?? 0,
     amountMinor: BigInt(sum?.minor ?? 0),
   } as const;
-  await raiseNaming(tx, alarm, named, 'over');
+  await raiseNaming(tx, alarm, namesOfUnseen(unseen), 'over');
 }
 
 function assertSubmitted(parent: PayRun): void {

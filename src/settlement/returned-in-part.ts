@@ -237,7 +237,7 @@ function wordsOfPart(id: string): PartWords {
 function wordsOfRepaid(id: string, runs: string): PartWords {
   return {
     happened: `; it was paid again since, or may have been, by ${runs}`,
-    certain: `It counts as returned, and ${runs} paid it again, or may have. Once that is settled, nothing of it is owed: upload no row for it. What is lacking is not back: banks may have charged it for the return, or the payee kept it, and has that much too much. Nobody else of the instruction is paid again before this is answered. RESUME says that the payee kept nothing, ACKNOWLEDGE that it is known what became of the rest; if ${runs} ends unpaid, a successor pays it after RESUME alone.`,
+    certain: `It counts as returned, and ${runs} paid it again, or may have. Once that is settled, nothing of it is owed: upload no row for it. What is lacking is not back: banks may have charged it for the return, or the payee kept it, and has that much too much. Nobody else of the instruction is paid again before this is answered. RESUME says that the payee kept nothing, ACKNOWLEDGE that it is known what became of the rest; if ${runs} ends unpaid, or comes back, a successor pays it after RESUME alone, and else a row with what is owed then.`,
     askBank: wordsOfPart(id).askBank,
   };
 }

@@ -7,7 +7,7 @@ import { tellOfMoved } from '../pay-run/moved-payment';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun } from '../pay-run/pay-run.store';
 import { instructionsOf, instructionsReplacedBy } from '../pay-run/replaced.store';
-import { namesOfUnseen, SecondLook } from '../pay-run/second-look';
+import { namesOfUnseen, questionOfUnseen, SecondLook } from '../pay-run/second-look';
 import type { SecondReading } from '../pay-run/second-reading';
 import { nowSeen, tellOfUnseen, Unseen } from './unseen';
 import { assertUnchanged, PayableRow, Work } from './work';
@@ -61,13 +61,8 @@ async function stands(
   if (moved.length > 0) await tellOfMoved(tx, moved);
   if (unseen.length > 0) {
     const version = await approvedVersion(tx, run);
-    const names = namesOfUnseen(unseen);
-    const alarm = {
-      ...about,
-      bankReference: names.join(', '),
-      happened: `${version} pays again ${unseen.length} payments that the bank does not show as they ended now, or in a status that no document names, of customer instruction ${names.join(', ')}.`,
-    };
-    await tellOfUnseen(tx, claim, 'REPLACED', alarm, [version, ...names]);
+    const alarm = { ...about, ...questionOfUnseen(`${version} pays again`, unseen) };
+    await tellOfUnseen(tx, claim, 'REPLACED', alarm, [version, ...namesOfUnseen(unseen)]);
   } else await nowSeen(tx, claim, 'REPLACED', about.subjectId);
   return moved.length + unseen.length === 0;
 }

@@ -230,7 +230,7 @@ export const PAYMENT_GUARDS: Guard[] = [
         ? insertion('payment', again)
         : `UPDATE payment SET status = 'READY', live = true WHERE id = '${String(again['id'])}'`;
     const before = { id: a.fresh[1], confirmed_at: '2026-11-29' };
-    return [
+    const unlessSaid = [
       { unless: 'it was said that somebody did', forbidden: answered('ACKNOWLEDGE') },
       { unless: 'nobody has answered', forbidden: '' },
       {
@@ -245,7 +245,7 @@ export const PAYMENT_GUARDS: Guard[] = [
         unless: 'the contrary was said since',
         forbidden: `${answered('RESUME', before)}; ${answered('ACKNOWLEDGE', { confirmed_at: '2026-11-30' })}`,
       },
-    ].map(({ unless, forbidden }) => ({
+    ].map(({ unless, forbidden }): Guard => ({
       name: `what came back in part is replaced once nobody kept the rest, and not where ${unless} (${when})`,
       kind: 'trigger',
       on: 'payment',
@@ -266,6 +266,22 @@ export const PAYMENT_GUARDS: Guard[] = [
       lawful: `${answered('RESUME')}; ${replacing}`,
       forbidden: `${forbidden}; ${replacing}`,
     }));
+    if (when === 'release') return unlessSaid;
+    const inItsStead = {
+      ...unlessSaid[0]!,
+      name: 'what was paid instead of what came back in part is replaced once nobody kept the rest',
+      given: [
+        ...SETTLED,
+        payments({ returned_at: '2026-11-28', returned_minor: 1 }),
+        insertion('attention', asked),
+        `SET LOCAL session_replication_role = replica;
+         UPDATE payment SET replaces_payment_id = '${a.payment}' WHERE id = '${a.voidPayment}';
+         SET LOCAL session_replication_role = origin`,
+      ],
+      lawful: `${answered('RESUME')}; ${insertion('payment', payment)}`,
+      forbidden: `${answered('ACKNOWLEDGE')}; ${insertion('payment', payment)}`,
+    };
+    return [...unlessSaid, inItsStead];
   }),
   {
     name: 'less comes back than was paid, and of what came back only',

@@ -9,6 +9,7 @@ import { passThrough } from '../support/payments-shown';
 import { MovedClock, Payroll } from '../support/payroll';
 
 const RETURNS = MAGIC_CREDITORS.find(({ effect }) => effect === 'returnedTwoDaysLater')!.iban;
+const FAILS = MAGIC_CREDITORS.find(({ effect }) => effect === 'fails')!.iban;
 const KEPT_MINOR = 500;
 
 let payroll: Payroll;
@@ -64,15 +65,29 @@ const decide = async (path: string, action: string) => {
   expect(answer.status).toBe(200);
 };
 
+/** Releases the only row of a run, which is held for that, and approves it. */
+const released = async (id: string, code: string) => {
+  const run = payroll.path(`/pay-runs/${id}`);
+  const [held] = (await payroll.as('approver').get(`${run}/holds`)).data.items;
+  expect(held.code).toBe(code);
+  const release = { paymentId: held.payment.id, code, reason: 'what she is owed still' };
+  const { data: ready } = await payroll.as('approver').post(`${run}/holds/release`, release);
+  await payroll.approve(ready);
+};
+
+const aWeekLater = async () => {
+  const later = new Date(payroll.clock.now().getTime() + 7 * 86_400_000);
+  await payroll.bankClock(later);
+  payroll.clock.set(later);
+};
+
 /** A run of two, of whom the first one's pay is sent back within the week. */
 const paidAndSentBack = async () => {
   const rows = payRows(2);
   rows[0]!.iban = RETURNS;
   const id = await payroll.paid(payFile(rows));
   await payroll.until(id, ['SETTLED'], 20_000);
-  const later = new Date(payroll.clock.now().getTime() + 7 * 86_400_000);
-  await payroll.bankClock(later);
-  payroll.clock.set(later);
+  await aWeekLater();
   return { id, paid: cents(rows[0]!.amount), all: rows.reduce((sum, { amount }) => sum + cents(amount), 0) };
 };
 
@@ -153,12 +168,24 @@ describe('a payment that the bank shows as returned with less than was paid', ()
     const [row] = payRows(1);
     const owed = { ...row!, amount: euros(paid - KEPT_MINOR), iban: germanIban(7_777) };
     const supplement = await payroll.uploaded(payFile([owed]), { supplementOf: id });
-    const run = payroll.path(`/pay-runs/${supplement.id}`);
-    const [held] = (await payroll.as('approver').get(`${run}/holds`)).data.items;
-    expect(held.code).toBe('EMPLOYEE_ALREADY_PAID');
-    const release = { paymentId: held.payment.id, code: held.code, reason: 'what she is owed still' };
-    const { data: ready } = await payroll.as('approver').post(`${run}/holds/release`, release);
-    await payroll.approve(ready);
+    await released(supplement.id, 'EMPLOYEE_ALREADY_PAID');
+    await until(async () => (await payroll.run(supplement.id)).status === 'SETTLED');
+  });
+
+  it('is paid so, too, where a row that had paid it again ended unpaid', async () => {
+    await start(0);
+    const { id, paid } = await paidAndSentBack();
+    await until(async () => (await returned(id)).payments === 1);
+    const row = payRows(1)[0]!;
+    const again = await payroll.uploaded(payFile([{ ...row, iban: FAILS }]), { supplementOf: id });
+    await released(again.id, 'EMPLOYEE_PAY_RETURNED');
+    await until(async () => (await payroll.run(again.id)).status === 'FAILED');
+    showing(({ amountMinor = 0n }) => ({ amountMinor: amountMinor - BigInt(KEPT_MINOR) }));
+    await until(async () => (await kinds()).includes('ECHO_MISMATCH'));
+    await decide((await asked(id)).path, 'ACKNOWLEDGE');
+    const owed = { ...row, amount: euros(paid - KEPT_MINOR), iban: germanIban(7_777) };
+    const supplement = await payroll.uploaded(payFile([owed]), { supplementOf: id });
+    await released(supplement.id, 'EMPLOYEE_ALREADY_PAID');
     await until(async () => (await payroll.run(supplement.id)).status === 'SETTLED');
   });
 
@@ -349,5 +376,117 @@ describe('a payment that the bank shows as returned with less than was paid', ()
     );
     expect(actions).toEqual(['RESUME']);
     expect(await returned(id)).toEqual({ payments: 0, amount: '0.00' });
+  });
+});
+
+describe('a payment that failed, and that the bank shows as returned with less than was sent', () => {
+  const WORD = { action: 'NOT_PAID', reason: 'the bank wrote so', evidence: 'letter 4711' };
+
+  /** A run of which that is shown, and two people answered it. */
+  const failedAndSentBack = async () => {
+    await start();
+    let isReturned = false;
+    passThrough(payroll.services[0]!.app.get(BankReads), (found) =>
+      found.map((one) =>
+        isReturned && one.status === 'FAILED'
+          ? { ...one, status: 'RETURNED', amountMinor: (one.amountMinor ?? 0n) - BigInt(KEPT_MINOR) }
+          : one,
+      ),
+    );
+    const rows = payRows(2);
+    rows[0]!.iban = FAILS;
+    const id = await payroll.paid(payFile(rows));
+    await payroll.until(id, ['PARTLY_SETTLED'], 20_000);
+    isReturned = true;
+    await until(async () => (await kinds()).includes('ECHO_MISMATCH'));
+    await decide((await asked(id)).path, 'RESUME');
+    return { id, owed: { ...rows[0]!, iban: germanIban(7_777) } };
+  };
+
+  it('is paid again by a successor once two people have the word of the bank, and asked for it', async () => {
+    const { id } = await failedAndSentBack();
+    const first = await payroll.successorOf(id);
+    expect([first.status, first.data.code]).toEqual([409, 'REPLACED_PAYMENT_MOVED']);
+    const second = await payroll.successorOf(id);
+    expect([second.status, second.data.code]).toEqual([503, 'BANK_UNREADABLE']);
+    const path = await payroll.askedAbout(id, 'REPLACED_UNSEEN');
+    const question = (await payroll.as('finance').get(path)).data;
+    expect(question.happened).toContain('Less came back of 1 of them than was paid');
+    expect(question.certain).toContain('another kind of pay');
+    expect(question.askBank).toContain('did its payee keep it?');
+    expect((await payroll.decide(path, WORD)).status).toBe(200);
+    const made = await payroll.successorOf(id);
+    expect(made.status).toBe(201);
+    await payroll.approve(made.data);
+    await until(async () => (await payroll.calls()).submit === 2);
+  });
+
+  it('is paid by an uploaded row once they do, whose run is asked about once it was resumed', async () => {
+    const { id, owed } = await failedAndSentBack();
+    const run = await payroll.uploaded(payFile([owed]), { supplementOf: id });
+    await payroll.approve(run);
+    const moved = await payroll.askedAbout(run.id, 'REPLACED_PAYMENT_MOVED');
+    await decide(moved, 'RESUME');
+    await eventually(async () => {
+      await payroll.wakeAll();
+      await execute(
+        payroll.database.superuserUrl,
+        `UPDATE lease SET missing_since = missing_since - interval '11 minutes' WHERE missing = 'REPLACED'`,
+      );
+      return (await kinds()).includes('REPLACED_UNSEEN');
+    }, 20_000);
+    expect((await payroll.calls()).submit).toBe(1);
+    const path = await payroll.askedAbout(run.id, 'REPLACED_UNSEEN');
+    expect((await payroll.as('finance').get(path)).data.happened).toContain('Less came back of 1 of them');
+    expect((await payroll.decide(path, WORD)).status).toBe(200);
+    await payroll.untilSettled(run.id);
+    expect(await kinds()).toEqual([]);
+  });
+});
+
+describe('a payment that was paid again, of which less is shown as returned since, and whose successor came back', () => {
+  /** The run of the first, and that of the successor. */
+  const repaidAndSentBack = async () => {
+    await start(0);
+    const { id } = await paidAndSentBack();
+    await until(async () => (await returned(id)).payments === 1);
+    const made = await successorOf(id);
+    await payroll.approve(made.data);
+    await until(async () => (await payroll.run(made.data.id)).status === 'SETTLED');
+    let first: string | undefined;
+    showing((one) => {
+      first ??= one.bankPaymentId;
+      const amountMinor = (one.amountMinor ?? 0n) - BigInt(KEPT_MINOR);
+      return one.bankPaymentId === first ? { amountMinor } : {};
+    });
+    await until(async () => (await kinds()).includes('ECHO_MISMATCH'));
+    await aWeekLater();
+    await until(async () => (await returned(made.data.id)).payments === 1);
+    return { id, successor: String(made.data.id) };
+  };
+  const stoppedAll = () =>
+    select(payroll.database.superuserUrl, 'SELECT FROM service_switch WHERE submits_off');
+
+  it('stops nothing by being asked for, and is paid again once two people say that nobody kept the rest', async () => {
+    const { id, successor } = await repaidAndSentBack();
+    expect((await successorOf(successor)).data.payments[0].code).toBe('RETURNED_IN_PART');
+    expect(await kinds()).not.toContain('INVARIANT_BREACH');
+    expect(await stoppedAll()).toEqual([]);
+    await decide((await asked(id)).path, 'RESUME');
+    expect((await successorOf(successor)).status).toBe(201);
+  });
+
+  it('is paid by no successor where they say only that they know, and what is owed by a row that is released', async () => {
+    const { id, successor } = await repaidAndSentBack();
+    await decide((await asked(id)).path, 'ACKNOWLEDGE');
+    const refused = await successorOf(successor);
+    expect(refused.data.code).toBe('SUCCESSOR_REFUSED');
+    expect(refused.data.payments[0].code).toBe('RETURNED_IN_PART');
+    expect(await kinds()).not.toContain('INVARIANT_BREACH');
+    expect(await stoppedAll()).toEqual([]);
+    const owed = { ...payRows(1)[0]!, iban: germanIban(7_777) };
+    const supplement = await payroll.uploaded(payFile([owed]), { supplementOf: successor });
+    await released(supplement.id, 'EMPLOYEE_ALREADY_PAID');
+    await until(async () => (await payroll.run(supplement.id)).status === 'SETTLED');
   });
 });

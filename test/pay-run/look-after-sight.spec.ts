@@ -181,9 +181,46 @@ describe('what came back, read again before it is paid again', () => {
     expect(await look('CLOSED', [{ ...one, byWord: true }], back(PAID_MINOR))).toEqual(AS_IT_ENDED);
   });
 
+  it('is unseen where so much less was shown by a look before, and has moved by less still', async () => {
+    const failed = { status: 'FAILED', bankStatus: 'FAILED', returned: false } as const;
+    for (const ended of [{}, failed]) {
+      const one = cameBack({ ...ended, backMinor: 2n, hasMoved: true, hasMovedInPart: true });
+      const shown = await look('CLOSED', [one], back(2n));
+      expect(shown).toMatchObject({ ...unseen(1), unseen: [{ isInPart: true }] });
+      expect(await look('CLOSED', [{ ...one, byWord: true }], back(2n))).toEqual(AS_IT_ENDED);
+      expect(await look('CLOSED', [{ ...one, byWord: true }], back(1n))).toMatchObject(moved(LESS, 1));
+    }
+  });
+
+  it('is so too where that was made elsewhere', async () => {
+    const elsewhere = { id: '990', of: '4799', messageId: messageIdOf(INSTRUCTION, 1) };
+    const one = { backMinor: 2n, hasMoved: true, hasMovedElsewhere: true, hasMovedInPart: true };
+    const shown = (minor: bigint) => [...back(PAID_MINOR), ...back(minor, elsewhere)];
+    expect(await look('CLOSED', [cameBack(one)], shown(2n))).toMatchObject({
+      ...unseen(1),
+      unseen: [{ isInPart: true }],
+    });
+    expect(await look('CLOSED', [cameBack({ ...one, byWord: true })], shown(2n))).toEqual(AS_IT_ENDED);
+    expect(await look('CLOSED', [cameBack(one)], shown(1n))).toMatchObject({
+      moved: [{ bankStatus: LESS, isElsewhere: true }],
+    });
+  });
+
+  it('is asked about by its instruction where that shows less, and not where another does', async () => {
+    const elsewhere = back(1n, { id: '990', of: '4799', messageId: messageIdOf(INSTRUCTION, 1) });
+    expect((await look('CLOSED', [cameBack()], back(1n))).moved).toMatchObject([{ isAsked: true }]);
+    const [other] = (await look('CLOSED', [cameBack()], [...back(PAID_MINOR), ...elsewhere])).moved;
+    expect(other).not.toHaveProperty('isAsked');
+    const [paid] = (await look('CLOSED', [cameBack()], [{ id: '815', status: 'SETTLED' }])).moved;
+    expect(paid).not.toHaveProperty('isAsked');
+  });
+
   it('has moved while its payee may have kept a part of it, also where it is hidden and people had a word before', async () => {
     const kept = cameBack({ mayBeKept: true, byWord: true });
     expect(await look('CLOSED', [kept], [])).toMatchObject(moved(LESS, 1));
+    expect(await look('CLOSED', [kept], [{ id: '815', status: 'SETTLED' }])).toMatchObject(
+      moved('SETTLED', 1),
+    );
     const refused = () => Promise.reject(new NotAllowed(403, { raw: '' }));
     async function* none() {
       yield* await Promise.reject<never[]>(new NotFound(404, { raw: '' }));

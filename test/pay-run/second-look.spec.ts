@@ -209,7 +209,7 @@ describe('what failed after its submit, read again before it is paid otherwise',
 
   it('has moved where another payment of its instruction was shown otherwise than it was sent', async () => {
     expect(await lookAt('FAILED', { ...failed, isShownOtherwise: true })).toMatchObject({
-      moved: [{ paymentId: 'payment', bankStatus: 'a payment otherwise than it was sent' }],
+      moved: [{ paymentId: 'payment', bankStatus: 'a payment otherwise than it was sent', isAsked: true }],
     });
   });
 

@@ -45,6 +45,34 @@ describe('payments of several instructions that moved after they were replaced',
     ]);
   });
 
+  it('stop nothing that was sent where people are asked about them otherwise, but for those of which they are not', async () => {
+    const { superuserUrl } = office.server;
+    await execute(
+      superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE payment SET status = 'SUBMITTED' WHERE pay_run_id = '${ours.spareRun}'`,
+    );
+    const shown = { shown: 'less', words: [] };
+    const tell = (isAsked: boolean) =>
+      office.database.inEmployer(ours.employer, (tx) =>
+        stopSuccessors(
+          tx,
+          [
+            { paymentId: ours.payment, isAsked: true },
+            { paymentId: ours.voidPayment, isAsked },
+          ],
+          () => shown,
+        ),
+      );
+    const asked = () =>
+      select(superuserUrl, 'SELECT kind, payments FROM attention WHERE resolved_at IS NULL');
+    await tell(true);
+    expect(await asked()).toEqual([]);
+    expect(await select(superuserUrl, 'SELECT FROM service_switch WHERE submits_off')).toEqual([]);
+    await tell(false);
+    expect(await asked()).toEqual([{ kind: 'INVARIANT_BREACH', payments: 1 }]);
+  });
+
   it('stop everything where their successors are being submitted at that moment', async () => {
     const { superuserUrl } = office.server;
     const [plan] = ours.fresh;
