@@ -3,8 +3,8 @@ import type { ListHabits, ListPage } from './paging';
 
 /** So many pages in a row that show nothing end a list of which no count tells more. */
 const EMPTY_AT_END = 2;
-/** And so many at most one that counts more, which may be what others hold. */
-const MOST_EMPTY = 10;
+/** And so many places at most one that counts more, which may be what others hold: those of ten pages of the size observed. */
+const MOST_EMPTY_PLACES = 10 * OBSERVED_PAGE_SIZE;
 
 /** What a walk came to: different items, and the places of the list that it passed. */
 export interface SoFar {
@@ -19,6 +19,8 @@ export interface PageRead {
   readonly isShort: boolean;
   /** Refused behind a full one, as where a list shows no page so deep. */
   readonly isFullBefore: boolean;
+  /** Asked to tell the size in force: what it may hold is asked for again in another. */
+  readonly isTried: boolean;
 }
 
 /**
@@ -32,8 +34,9 @@ export class ListEnd {
   hasGap = false;
   /** As it was told last. */
   count: number | undefined;
-  /** Pages in a row that showed nothing. */
+  /** Pages in a row that showed nothing, and their places, of a larger page those of the size observed. */
   private empty = 0;
+  private emptyPlaces = 0;
   private wasShort = false;
   /** The one page that showed any counted what it showed, which is less than it may hold. */
   private isPart: boolean | undefined;
@@ -65,7 +68,8 @@ export class ListEnd {
     this.isCounted = isAll && !page.isFullBefore && (!this.hasGap || this.empty >= EMPTY_AT_END);
     if (this.isCounted || (isAll && page.isFullBefore)) return 'ended';
     const isMore = this.isMore(soFar) && (this.count ?? 0) > soFar.slots;
-    return this.empty >= (isMore ? MOST_EMPTY : EMPTY_AT_END) ? 'ended' : 'doubtful';
+    const isLong = isMore ? this.emptyPlaces >= MOST_EMPTY_PLACES : this.empty >= EMPTY_AT_END;
+    return isLong ? 'ended' : 'doubtful';
   }
 
   /** Whether a page that repeats the one before ends a list of which all was seen. */
@@ -77,7 +81,7 @@ export class ListEnd {
 
   private take(
     { count, limit }: ListPage<unknown>,
-    { received, asked, isShort }: PageRead,
+    { received, asked, isShort, isTried }: PageRead,
     { seen }: SoFar,
   ): void {
     if (received > 0) {
@@ -86,7 +90,11 @@ export class ListEnd {
       this.isPart = this.isPart === undefined && isLess;
     }
     this.wasShort = isShort;
-    this.empty = received > 0 ? 0 : this.empty + 1;
+    if (received > 0) this.empty = this.emptyPlaces = 0;
+    else if (!isTried) {
+      this.empty += 1;
+      this.emptyPlaces += Math.min(asked, OBSERVED_PAGE_SIZE);
+    }
     if (count == null) return;
     this.count = count;
     this.isCountLess ||= count < seen;

@@ -36,10 +36,10 @@ export class ListWalk<T> {
   private lastPageFull = false;
   private answered = false;
   private readonly end: ListEnd;
+  /** Page 1, asked to tell the size in force, was the first one over again: page 2 is asked to tell it. */
+  private wasTriedTwice = false;
   /** Nothing tells that the last page was the end: its items are handed out before it is asked whether they are enough. */
   private isDoubtful = false;
-  /** Why a page was refused that the count says is there; one behind it may be. */
-  private refusedPage?: BankError;
   private probeErrors: BankError[] = [];
   /** Page 0 was refused, page 1 was not, and page 0 was asked once more. */
   private probedAgain = false;
@@ -64,6 +64,7 @@ export class ListWalk<T> {
     const answer = await this.ask();
     if (!answer) return [];
     const ids = this.seen.idsOf(answer.items);
+    if (this.isTrialFailed(ids)) return this.seen.fresh(answer.items, ids);
     if (this.seen.isRepeated(ids)) return this.onRepeat(answer);
     if (this.startsTooLate(answer)) {
       this.learn({ pageBase: 0 });
@@ -121,19 +122,11 @@ export class ListWalk<T> {
     } else if (this.mayTakeOtherParameters(error)) {
       this.askOtherwise();
     } else if (this.answered && PERHAPS_NO_PAGE.has(error.status)) {
-      this.onNoPage(error);
+      // As a page that shows nothing: one behind a page that a bank hides altogether may be there.
+      this.onPage({ items: [] }, { received: 0, asked: this.size.rows, isShort: true }, true);
     } else {
       throw error;
     }
-  }
-
-  /** As a page that shows nothing: a page behind one that a bank hides altogether may be there. */
-  private onNoPage(error: BankError): void {
-    if (this.isMoreCounted()) {
-      if (this.refusedPage) throw this.refusedPage;
-      this.refusedPage = error;
-    }
-    this.onPage({ items: [] }, { received: 0, asked: this.size.rows, isShort: true }, true);
   }
 
   /** The first page, refused whatever its number, in a larger size than was observed of any list. */
@@ -167,17 +160,10 @@ export class ListWalk<T> {
     this.probeErrors = [];
   }
 
-  /** By the last count. Where repeats show that new records pushed the pages along, or some are hidden, passed pages count as read. */
-  private isMoreCounted(): boolean {
-    const moved = this.position > this.seen.size && !this.habits.usesOffset;
-    const passed = moved || this.end.hasGap ? this.slots() : 0;
-    return (this.end.count ?? 0) > Math.max(this.seen.size, this.position, passed);
-  }
-
   /** The places of the list that were passed, whether or not they showed anything. */
   private slots(): number {
     const { usesOffset, pageBase = Math.min(this.page, 1) } = this.habits;
-    return usesOffset ? this.passed : (this.page - pageBase) * this.size.rows;
+    return usesOffset ? this.passed : (this.page - pageBase) * this.size.places;
   }
 
   /** Other walks of the same list may be under way: this one follows its own copy and shares what it learns. */
@@ -235,7 +221,6 @@ export class ListWalk<T> {
     const usesOffset = this.habits.usesOffset && (!this.answered || this.movedByOffset(ids));
     if (usesOffset) this.learn({ usesOffset });
     this.answered = true;
-    this.refusedPage = undefined;
     if (ids.length === 0) {
       if (this.page === 0 && this.isBaseOpen()) this.page += 1;
       else this.onPage(answer, { received: 0, asked, isShort: true });
@@ -252,14 +237,46 @@ export class ListWalk<T> {
     this.onPage(answer, { received: ids.length, asked, isShort });
   }
 
-  private onPage(answer: ListPage<T>, page: Omit<PageRead, 'isFullBefore'>, isRefused = false): void {
+  private onPage(
+    answer: ListPage<T>,
+    page: Omit<PageRead, 'isFullBefore' | 'isTried'>,
+    isRefused = false,
+  ): void {
+    const isTried = page.received === 0 && this.size.isTried;
     this.shortPages ||= page.received < this.size.rows;
-    this.passed += page.isShort ? this.size.rows : page.received;
-    this.page += 1;
+    if (isTried) this.askDoubtedSize();
+    else {
+      this.passed += page.isShort ? this.size.places : page.received;
+      this.page += 1;
+    }
     const isFullBefore = isRefused && this.lastPageFull;
-    const told = this.end.onPage(answer, { ...page, isFullBefore }, this.soFar());
+    const told = this.end.onPage(answer, { ...page, isFullBefore, isTried }, this.soFar());
     this.isDoubtful = told === 'doubtful';
     if (told === 'ended') this.endHere();
+  }
+
+  /** Whether a page that was to tell the size in force shows that the first one hid some, or is that one over again as page 1. */
+  private isTrialFailed(ids: readonly string[]): boolean {
+    if (!this.size.isTried || ids.length === 0 || this.size.isProven(this.seen.unseen(ids))) return false;
+    const isRepeated = this.seen.isRepeated(ids) && !this.habits.usesOffset;
+    if (isRepeated && this.wasTriedTwice) return false;
+    this.shortPages = true;
+    if (isRepeated && this.page === 1) {
+      this.wasTriedTwice = true;
+      this.page = 2;
+    } else this.askDoubtedSize();
+    return true;
+  }
+
+  /** By offset, what the first page may have held is passed. */
+  private askDoubtedSize(): void {
+    const { usesOffset = false } = this.habits;
+    const received = this.size.rows;
+    this.size.askDoubted(usesOffset);
+    if (this.wasTriedTwice) this.page = 1;
+    if (!usesOffset) return;
+    this.passed += this.size.rows - received;
+    this.seen.forgetPage();
   }
 
   private soFar(): SoFar {
@@ -306,6 +323,8 @@ export class ListWalk<T> {
     } else if (!this.habits.usesOffset) {
       this.learn({ pageBase: undefined });
       this.habits.usesOffset = true;
+      this.wasTriedTwice = false;
+      this.size.startAgain();
       // From the start: pages that moved meanwhile say nothing about the position.
       this.position = 0;
       this.passed = 0;

@@ -17,6 +17,12 @@ export class PageSize {
   private told: number | undefined;
   /** The last size that was asked and came in full. */
   private delivered = 0;
+  /** The size in which the first page showed fewer: the bank hands out no more, or hides some. */
+  private doubted?: { rows: number; isTold: boolean; received: number };
+  /** Whether the next page, asked in those few, tells which. */
+  isTried = false;
+  /** It told that the bank hides some. */
+  private hides = false;
 
   /** @param learn keeps what this walk learns, in these habits too */
   constructor(
@@ -60,8 +66,43 @@ export class PageSize {
   isShort({ limit }: ListPage<unknown>, received: number): boolean {
     if (limit != null && limit < this.rows) this.told = limit;
     const isKept = limit != null && (this.habits.pageSize !== undefined || this.told === limit);
-    const known = isKept || this.delivered === this.rows;
+    const known = isKept || this.hides || this.delivered === this.rows;
     return known && received < Math.min(limit ?? this.rows, this.rows);
+  }
+
+  /** The places of the list that a page passes, at least. */
+  get places(): number {
+    const isKnown = this.delivered === this.rows || this.doubted?.isTold !== false;
+    return isKnown ? this.rows : Math.min(this.rows, OBSERVED_PAGE_SIZE);
+  }
+
+  /**
+   * Whether a page shows that the bank hands out no more than its first one showed: in a list that hides some, the places
+   * behind so many are those of the first page still. @param unseen how many of it were not shown before
+   */
+  isProven(unseen: number): boolean {
+    const isBehind = unseen > 0 && 2 * this.rows <= (this.doubted?.rows ?? 0);
+    this.isTried = !isBehind && unseen < this.rows;
+    if (this.isTried) return false;
+    this.doubted = undefined;
+    this.delivered = this.rows;
+    return true;
+  }
+
+  /** The first page hid some: its size is asked on, and by offset, where no limit was told, one that every list was seen to have. */
+  askDoubted(byOffset: boolean): void {
+    const { rows, isTold } = this.doubted ?? { rows: this.rows, isTold: true };
+    this.isTried = false;
+    this.hides = true;
+    this.current = byOffset && !isTold ? Math.min(rows, OBSERVED_PAGE_SIZE) : rows;
+  }
+
+  /** From the first page on, in other parameters, of which no size is known to be refused. */
+  startAgain(): void {
+    if (this.doubted === undefined) return;
+    const { rows, received } = this.doubted;
+    this.isTried = this.hides = false;
+    this.current = Math.max(received, Math.min(rows, OBSERVED_PAGE_SIZE));
   }
 
   /**
@@ -80,8 +121,12 @@ export class PageSize {
     const remembered = this.habits.pageSize ?? 0;
     const stale = full && received < Math.min(remembered, this.asked);
     if (proven && worthKeeping && (received > remembered || stale)) this.learn({ pageSize: received });
-    if (first && received < this.rows)
-      this.current = isShort ? Math.min(answer.limit ?? this.rows, this.rows) : received;
+    if (!first || received >= this.rows) return;
+    const rows = Math.min(answer.limit ?? this.rows, this.rows);
+    this.doubted = undefined;
+    this.isTried = !isShort && received < rows;
+    if (this.isTried) this.doubted = { rows, received, isTold: answer.limit != null };
+    this.current = isShort ? rows : received;
   }
 
   private ask(rows: number): void {

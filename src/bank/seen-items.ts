@@ -32,6 +32,11 @@ export class SeenItems<T> {
     return items.map(this.options.idOf);
   }
 
+  /** How many of these were not seen before. */
+  unseen(ids: readonly string[]): number {
+    return new Set(ids.filter((id) => !this.saidBy.has(id))).size;
+  }
+
   /** Those that were not seen before, or not so. @throws ListUnreadable when they are too many */
   fresh(items: T[], ids: readonly string[]): T[] {
     const fresh = items.filter((item, index) => {

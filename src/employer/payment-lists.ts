@@ -145,9 +145,8 @@ export class PaymentLists {
   private async fromOrWhole(instruction: InstructionAtBank, from: Date, isOnly: boolean): Promise<Listed> {
     const { bankInstructionId, bankIds, isOnlyFollowed } = instruction;
     const isOurs = mayBeOf(instruction);
-    const read = async (filter: { from?: string } = {}): Promise<Listed> => {
+    const read = async (filter: { from?: string } = {}, found: BankPayment[] = []): Promise<Listed> => {
       const sizes: ListSize[] = [];
-      const found: BankPayment[] = [];
       const onEnd = (size: ListSize) => sizes.push(size);
       const isEnough = () => isOnlyFollowed === true && showsAll(found, bankIds);
       const listed = this.gateway.listPayments(filter, isOurs, onEnd, undefined, isEnough);
@@ -160,16 +159,20 @@ export class PaymentLists {
     const bounded = await readFrom();
     if ('failure' in bounded && isRequestRefused(bounded.failure)) return read();
     const known = knownTo(bankIds);
-    const showsKnown = ({ found }: Listed) => found.some(({ bankPaymentId }) => known(bankPaymentId));
+    const isAnyKnown = (found: readonly BankPayment[]) =>
+      found.some(({ bankPaymentId }) => known(bankPaymentId));
     const isHidden = (answer: Answer<Listed>) =>
-      'shown' in answer ? !showsKnown(answer.shown) : isPerhapsNone(answer.failure);
+      'shown' in answer ? !isAnyKnown(answer.shown.found) : isPerhapsNone(answer.failure);
     // What it showed a minute ago is no ground for a decision.
     const isDue = isDecided(instruction) || this.wholeTried.isDue(bankInstructionId);
     if (isOnly && isHidden(bounded) && isDue && bankIds.some(([id]) => id !== undefined)) {
       // A list too long to be read whole tells no more than what was read of it.
       const isNone = (error: unknown) => isPerhapsNone(error) || error instanceof ListUnreadable;
-      const whole = await unless(isNone, read());
-      if (whole && showsKnown(whole)) {
+      const found: BankPayment[] = [];
+      const whole = await unless(isNone, read({}, found));
+      if (!whole && isAnyKnown(found))
+        return { found: [...found, ...('shown' in bounded ? bounded.shown.found : [])], sizes: [] };
+      if (whole && isAnyKnown(found)) {
         // A list that shows them by now only lagged; of one that fails by now that is not known.
         const again = await unless(isBankError, readFrom());
         if (again && isHidden(again)) this.wholeUntilMs = nowMs + READ_WHOLE_MS;

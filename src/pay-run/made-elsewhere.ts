@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import {
-  BankClientError,
+  type BankClientError,
   isBankError,
   isHiddenForGood,
   isNotOffered,
   isRequestRefused,
   isTooLong,
-  unless,
 } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { isIncoming, type PaymentMarks } from '../bank/payment-marks';
@@ -41,6 +40,12 @@ interface Found {
   by: ReadonlyMap<string, readonly BankPayment[]>;
 }
 
+/** The same of a search whose list may have failed behind what it shows, in a way that may pass. */
+interface Searched {
+  by: Found['by'];
+  failure?: BankClientError;
+}
+
 /**
  * Payments that a bank made once more under a message id of ours, in an instruction of its own: no list of one of ours shows
  * them, and the general one does (Endpoints).
@@ -63,9 +68,10 @@ export class MadeElsewhere {
 
   /**
    * What was made elsewhere and moved, or may, and what a look before has shown so and this one not as ended. A list that
-   * is refused, or too long to be read, tells of none, and so does one whose end no count confirms: presence alone proves.
+   * is refused, or too long to be read, tells of no more than it showed before, and so does one whose end no count confirms:
+   * presence alone proves.
    * @param isRecentEnough whether a search of the last hour will do
-   * @throws BankClientError while the list cannot be read, and that may pass
+   * @throws BankClientError while the list cannot be read, that may pass, and it shows none that moved
    */
   async read({ searched }: Search, isRecentEnough: boolean): Promise<SecondReading> {
     const marks = searched.flatMap((instruction) =>
@@ -76,7 +82,8 @@ export class MadeElsewhere {
       })),
     );
     const wanted = new Set(marks.map(({ messageId }) => messageId));
-    const found = (isRecentEnough ? this.keptOf(wanted) : undefined) ?? (await this.search(searched, wanted));
+    const kept = isRecentEnough ? this.keptOf(wanted) : undefined;
+    const { by: found, failure }: Searched = kept ? { by: kept } : await this.search(searched, wanted);
     const reading: SecondReading = { moved: [], unseen: [] };
     for (const { instruction, payment, messageId } of marks) {
       const { instructionId, bankInstructionId } = instruction;
@@ -92,6 +99,7 @@ export class MadeElsewhere {
       else if (isSightLeft(payment, payment.hasMovedElsewhere, statuses) && !payment.byWord)
         reading.unseen.push({ ...it, ...(payment.hasMovedInPart && { isInPart: true }) });
     }
+    if (failure && reading.moved.length === 0) throw failure;
     return reading;
   }
 
@@ -103,34 +111,33 @@ export class MadeElsewhere {
   private async search(
     searched: readonly EndedInstruction[],
     wanted: ReadonlySet<string>,
-  ): Promise<Found['by']> {
+  ): Promise<Searched> {
     const lasts = this.clock.within(LASTS_MS);
     const by = new Map<string, BankPayment[]>([...wanted].map((messageId) => [messageId, []]));
     const [oldest] = searched.toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
-    if (oldest === undefined) return by;
+    if (oldest === undefined) return { by };
     const oldestMs = oldest.createdAt.getTime();
     const fromMs = Math.max(oldestMs - CLOCK_MARGIN_MS, this.clock.now().getTime() - REACH_MS);
     const isWanted = ({ messageId }: PaymentMarks) => wanted.has(messageId ?? '');
-    const listed = this.faults.counting(
-      `general list for what ${oldest.bankInstructionId} held`,
-      async () => {
-        const shown: BankPayment[] = [];
-        const from = new Date(fromMs).toISOString();
-        for await (const one of this.gateway.listPayments({ from }, isWanted)) shown.push(one);
-        return shown;
-      },
-    );
     // For the oldest of them it may have been read for long, since its own list shows none.
     const isLasting = this.faults.isLasting(generalFor(oldest));
-    const found = await unless((error) => tellsOfNone(error) || (isLasting && isBankError(error)), listed);
-    for (const one of found ?? []) by.get(one.messageId ?? '')?.push(one);
+    try {
+      await this.faults.counting(`general list for what ${oldest.bankInstructionId} held`, async () => {
+        const from = new Date(fromMs).toISOString();
+        for await (const one of this.gateway.listPayments({ from }, isWanted))
+          by.get(one.messageId ?? '')?.push(one);
+      });
+    } catch (error) {
+      if (!isBankError(error)) throw error;
+      if (!isLasting && !tellsOfNoMore(error)) return { by, failure: error };
+    }
     this.kept.push({ lasts, by });
-    return by;
+    return { by };
   }
 }
 
-function tellsOfNone(error: unknown): boolean {
-  const isForGood = error instanceof BankClientError && error.isForGood === true;
+function tellsOfNoMore(error: BankClientError): boolean {
+  const isForGood = error.isForGood === true;
   return (
     isForGood || isHiddenForGood(error) || isRequestRefused(error) || isNotOffered(error) || isTooLong(error)
   );

@@ -37,7 +37,7 @@ const MOST_UNSUBMITTED = 100;
  * without what is dated before a moment, but for what the record has as not submitted.
  */
 export class RestoreList {
-  /** Whether no count of the bank confirms the end of the list (`ListSize`). Undefined before its end. */
+  /** Whether no count of the bank confirms the end of the list (`ListSize`). Undefined where it was not read to its end. */
   mayGoOn?: boolean;
   /** Our ids of the instructions of which it shows what was sent, of any date; empty before its end. */
   sent: ReadonlySet<string | undefined> = new Set();
@@ -92,7 +92,8 @@ export class RestoreList {
     group.isSettled ||= isSettled;
   }
 
-  end(mayGoOn: boolean): void {
+  /** Nothing is added any more. @param mayGoOn undefined where it failed */
+  end(mayGoOn: boolean | undefined): void {
     this.mayGoOn = mayGoOn;
     const all = [...this.groups.values()];
     this.sent = new Set(all.filter((group) => !group.isInward).map(({ instructionId }) => instructionId));
@@ -143,15 +144,12 @@ export function isShownBefore({ isInward, moved, one }: Group): boolean {
 }
 
 /** What the whole list and that from a date on show together, the youngest first; and whether the whole one lacks some of it. */
-export function joined(
-  whole: RestoreList | undefined,
-  dated: RestoreList | undefined,
-): { groups: Group[]; isLacking: boolean } {
-  const groups = new Map(whole?.entries());
+export function joined(whole: RestoreList, dated: RestoreList): { groups: Group[]; isLacking: boolean } {
+  const groups = new Map(whole.entries());
   let isLacking = false;
-  for (const [key, other] of dated?.entries() ?? []) {
+  for (const [key, other] of dated.entries()) {
     // The other side of what was sent before the date.
-    if (other.isInward && whole?.sent.has(other.instructionId)) continue;
+    if (other.isInward && whole.sent.has(other.instructionId)) continue;
     const group = groups.get(key);
     if (group !== undefined && group.payments >= other.payments) continue;
     const moved = mostSubmitted([group?.moved, other.moved].filter((status) => status !== undefined));

@@ -109,18 +109,19 @@ export class RestoreSweep {
     const held = await heldBy(this.database, employerIds);
     // The whole one last: what is made in between is no reason to take it for less.
     const both = async () => {
-      const dated = await unless(isNotThisOne, this.list(from, held, { from: from.toISOString() }));
-      return { dated, whole: await unless(dated ? isNotThisOne : showsNothing, this.list(from, held, {})) };
+      const dated = await this.list(from, held, { from: from.toISOString() }, isNotThisOne);
+      const isRead = dated.mayGoOn !== undefined;
+      return { dated, whole: await this.list(from, held, {}, isRead ? isNotThisOne : showsNothing) };
     };
     const first = await both();
     // Of what a bank counts, the whole one may have shown more.
-    const isLearned = first.whole?.mayGoOn === false && first.dated?.mayGoOn === true;
+    const isLearned = first.whole.mayGoOn === false && first.dated.mayGoOn === true;
     const { dated, whole } = isLearned ? await both() : first;
     const listedMs = performance.now();
     const { groups, isLacking } = joined(whole, dated);
-    let isSettledShown = whole?.isSettledShown === true;
+    let isSettledShown = whole.isSettledShown;
     let unknown = 0;
-    const old = whole?.unsubmitted ?? [];
+    const old = whole.unsubmitted;
     const record = await recordOf(this.database, [...groups, ...old]);
     const unsubmitted: ListedUnsubmitted[] = [];
     const seenBefore = finderOf(before.unknown);
@@ -150,7 +151,7 @@ export class RestoreSweep {
       if (isUnsubmitted(record.named.get(instructionId ?? '')))
         unsubmitted.push({ bankInstructionId, bankPaymentId: one.ids[0] });
     sweep.showsUnsubmitted ||= await this.isProven(unsubmitted, listedMs, isNotThisOne);
-    const isEnded = whole?.mayGoOn === false && dated?.mayGoOn !== true;
+    const isEnded = whole.mayGoOn === false && dated.mayGoOn !== true;
     sweep.readable = isEnded && !isLacking && isSettledShown;
     return sweep;
   }
@@ -166,12 +167,22 @@ export class RestoreSweep {
     return this.proof.isGiven(listed, showsNothing);
   }
 
-  private async list(since: Date, held: Held, bounds: { from?: string }): Promise<RestoreList> {
+  /** What the list shows, up to where it fails so that it `showsNoMore`. @throws BankClientError what else it fails with */
+  private async list(
+    since: Date,
+    held: Held,
+    bounds: { from?: string },
+    showsNoMore: ShowsNothing,
+  ): Promise<RestoreList> {
     const list = new RestoreList(since.getTime(), held);
     const isWanted = (marks: PaymentMarks) => list.isWanted(marks);
-    let mayGoOn = false;
+    let mayGoOn: boolean | undefined;
     const onEnd = (size: ListSize) => (mayGoOn = size.mayGoOn === true);
-    for await (const payment of this.gateway.listStatuses(bounds, isWanted, onEnd)) list.add(payment);
+    try {
+      for await (const payment of this.gateway.listStatuses(bounds, isWanted, onEnd)) list.add(payment);
+    } catch (error) {
+      if (!showsNoMore(error)) throw error;
+    }
     list.end(mayGoOn);
     return list;
   }

@@ -95,7 +95,7 @@ export class PaymentSource {
 
   /**
    * By a sweep of the general list, which serves all that is followed then: of what is open for a day, and of what ended from its
-   * first read on; that the list cannot be read is no worse than that there is none.
+   * first read on; that the list cannot be read to its end is no worse than that there is no more of it.
    */
   private async madeElsewhere(
     account: EmployerAccount,
@@ -108,9 +108,10 @@ export class PaymentSource {
     if (isYoung || !this.sweptFor.isDue(keyOf(asked))) return [];
     this.sweptFor.note(keyOf(asked));
     const quietly = { ...at, onIncoming: undefined };
-    const swept = await unless(isBankError, this.sweepsOf(asked).join(asked.id, quietly));
+    const swept: BankPayment[] = [];
+    await unless(isBankError, this.sweepsOf(asked).join(asked.id, quietly, swept));
     const known = new Set([...at.bankIds.map(([id]) => id), ...shown.map((one) => one.bankPaymentId)]);
-    return (swept ?? []).filter(({ bankPaymentId, messageId = '' }) => {
+    return swept.filter(({ bankPaymentId, messageId = '' }) => {
       return !known.has(bankPaymentId) && at.isNamedBy(messageId);
     });
   }
@@ -210,13 +211,13 @@ export class PaymentSource {
     const isSought = lacking.length > 0 && !may(account, 'PAYMENT');
     if (!isSought || !this.wholeTried.isDue(asked.id)) return swept;
     const isNone = (error: unknown) => isPerhapsNone(error) || isTooLong(error);
-    const reading = unless(isNone, this.ofAll.join(asked.id, at)).then((shown = []) => shown);
-    const whole = await unless(isBankError, reading);
-    // Why it failed may pass: the next read tries it again.
-    if (!whole) return swept;
+    const whole: BankPayment[] = [];
+    const reading = unless(isNone, this.ofAll.join(asked.id, at, whole)).then(() => true);
+    const isTold = await unless(isBankError, reading);
     const isLacking = knownTo(lacking);
     const more = whole.filter(({ bankPaymentId }) => isLacking(bankPaymentId));
-    if (more.length === 0) this.wholeTried.note(asked.id);
+    // Why it failed may pass: the next read tries it again.
+    if (isTold && more.length === 0) this.wholeTried.note(asked.id);
     return [...swept, ...more];
   }
 

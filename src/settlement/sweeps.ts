@@ -36,10 +36,14 @@ export class Sweeps {
     return this.failures > 1;
   }
 
-  /** The payments of an instruction that the next sweep shows. @throws BankClientError */
-  join(instructionId: string, at: InstructionAtBank): Promise<BankPayment[]> {
+  /**
+   * The payments of an instruction that the next sweep shows.
+   * @param found is given them as they are shown, also by a sweep that fails then
+   * @throws BankClientError
+   */
+  join(instructionId: string, at: InstructionAtBank, found: BankPayment[] = []): Promise<BankPayment[]> {
     return new Promise((done, failed) => {
-      this.waiting.push({ instructionId, at, found: [], done, failed });
+      this.waiting.push({ instructionId, at, found, done, failed });
       if (!this.sweeping) void this.sweepWhileAsked();
     });
   }

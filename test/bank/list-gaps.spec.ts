@@ -7,13 +7,22 @@ interface Item {
   id: string;
 }
 
-type Count = 'of the page' | 'of what the page held' | 'of what is shown' | 'of all' | 'absent' | 'bounded';
+type Count =
+  | 'of the page'
+  | 'of what the page held'
+  | 'of what is shown'
+  | 'of all'
+  | 'of all lists'
+  | 'absent'
+  | 'bounded';
 
 /** A list whose bank takes out of its pages, once they are made, what this token may not see. */
 interface Hiding {
   /** Of each place in the list whether it is shown. */
   shows: readonly boolean[];
   cap: number;
+  /** What it does where more is asked. */
+  tooLarge: 'caps' | 400;
   base: 0 | 1;
   count: Count;
   /** A bound of `count`. */
@@ -22,11 +31,12 @@ interface Hiding {
   offset: 'right' | 'absent';
   understands: 'page' | 'offset';
   /** What a page that shows nothing is answered with. */
-  empty: 'envelope' | 404;
+  empty: 'envelope' | 204 | 404;
 }
 
 const USUAL: Omit<Hiding, 'shows' | 'count'> = {
   cap: 20,
+  tooLarge: 'caps',
   base: 1,
   bound: Infinity,
   limit: 'in force',
@@ -43,19 +53,23 @@ interface Walk {
 }
 
 function answer(list: Hiding, query: PageQuery): ListPage<Item> {
-  const size = Math.min(('page' in query ? query.pageSize : query.limit) ?? 20, list.cap);
+  const asked = ('page' in query ? query.pageSize : query.limit) ?? 20;
+  if (asked > list.cap && list.tooLarge === 400) throw new BankError(400, { raw: '' });
+  const size = Math.min(asked, list.cap);
   const page = 'page' in query && list.understands === 'page' ? query.page - list.base : 0;
   if (page < 0) throw new BankError(400, { raw: '' });
   const offset = 'offset' in query && list.understands === 'offset' ? query.offset : page * size;
   const held = list.shows.slice(offset, offset + size);
   const items = held.flatMap((isShown, n) => (isShown ? [{ id: String(offset + n) }] : []));
   if (items.length === 0 && list.empty === 404) throw new BankError(404, { raw: '' });
+  if (items.length === 0 && list.empty === 204) return { items };
   const shown = list.shows.filter(Boolean).length;
   const counts: Record<Count, number | undefined> = {
     'of the page': items.length,
     'of what the page held': held.length,
     'of what is shown': shown,
     'of all': list.shows.length,
+    'of all lists': list.shows.length + 1_000,
     absent: undefined,
     bounded: Math.min(shown, list.bound),
   };
@@ -181,24 +195,33 @@ const arranged = runs.map((all) =>
 );
 const bank = fc.record({
   cap: fc.constantFrom(20, 50, 100),
+  tooLarge: fc.constantFrom<Hiding['tooLarge'][]>('caps', 400),
   base: fc.constantFrom<(0 | 1)[]>(0, 1),
   count: fc.constantFrom<Exclude<Count, 'bounded'>[]>(
     'of the page',
     'of what the page held',
     'of what is shown',
     'of all',
+    'of all lists',
     'absent',
   ),
   bound: fc.constant(Infinity),
   limit: fc.constantFrom<Hiding['limit'][]>('in force', 'absent'),
   offset: fc.constantFrom<Hiding['offset'][]>('right', 'absent'),
   understands: fc.constantFrom<Hiding['understands'][]>('page', 'offset'),
-  empty: fc.constantFrom<Hiding['empty'][]>('envelope', 404),
+  empty: fc.constantFrom<Hiding['empty'][]>('envelope', 204, 404),
 });
 
 describe('whatever a bank takes out of its pages, and counts', () => {
   const shownOf = (shows: readonly boolean[]) =>
     shows.flatMap((isShown, place) => (isShown ? [String(place)] : []));
+
+  /** What is shown before more places in a row are hidden than these. */
+  const upToGap = (shows: readonly boolean[], most: number) => {
+    const shown = shownOf(shows);
+    const gap = shown.findIndex((id, n) => n > 0 && Number(id) - Number(shown[n - 1]) - 1 > most);
+    return gap === -1 ? shown : shown.slice(0, gap);
+  };
 
   it('a walk yields every record, or reports that no count confirms its end, also with what it learned', async () => {
     await fc.assert(
@@ -209,6 +232,28 @@ describe('whatever a bank takes out of its pages, and counts', () => {
           expect(new Set(ids).size).toBe(ids.length);
           // Page 1 may be read before page 0.
           if (error === undefined && !end?.mayGoOn) expect(new Set(ids)).toEqual(new Set(shownOf(shows)));
+        }
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('a walk yields every record up to where more than a page of them is hidden, or four where places are counted', async () => {
+    const beginning = fc.record({ hidden: fc.nat(9), shown: fc.integer({ min: 1, max: 3 }) });
+    const lists = fc.array(fc.tuple(beginning, arranged), { minLength: 1, maxLength: 3 });
+    await fc.assert(
+      fc.asyncProperty(bank, lists, async (ways, all) => {
+        const pages = ['of all', 'of all lists'].includes(ways.count) ? 4 : 1;
+        // In a size that no list refuses, where it ignores `page` or refused the first page.
+        const size = ways.understands === 'offset' || ways.tooLarge === 400 ? 20 : ways.cap;
+        const habits: ListHabits = {};
+        for (const [{ hidden, shown }, rest] of all) {
+          const shows = [...places(hidden + shown, (place) => place < hidden), ...rest];
+          const { ids, error, calls } = await walk({ ...ways, shows }, { habits });
+          expect(calls).toBeLessThan(shows.length / 10 + 40);
+          const read = new Set(ids);
+          const missed = upToGap(shows, pages * size).filter((id) => !read.has(id));
+          expect([missed, error]).toEqual([[], undefined]);
         }
       }),
       { numRuns: 3_000 },

@@ -129,7 +129,7 @@ describe('the general list, where it is the only one, and shows nothing from a d
       how,
     }: {
       fromDate: readonly unknown[];
-      whole: readonly unknown[] | 'too long';
+      whole: readonly unknown[] | 'too long' | 'shown, then too long';
       known?: string;
       lags?: boolean;
       /** What fails the first time: the read of the whole list, or that which follows it. */
@@ -147,7 +147,9 @@ describe('the general list, where it is the only one, and shows nothing from a d
       const long = Array.from({ length: 100 }, (_, n) => record({ id: n + 1, instruction: 9 }));
       const isBounded = !isOfWhole && !(lags && isShown);
       isShown ||= isOfWhole;
-      const items = isBounded ? fromDate : whole === 'too long' ? long : whole;
+      const ofWhole =
+        typeof whole !== 'string' ? whole : whole === 'too long' ? long : [PAYMENT_BODY, ...long.slice(1)];
+      const items = isBounded ? fromDate : ofWhole;
       answer(response, 200, { items, count: items.length, limit: 100, offset: 0 });
     };
     const clock = new MovedClock();
@@ -206,6 +208,11 @@ describe('the general list, where it is the only one, and shows nothing from a d
   it('is read whole each time where a decision rests on it', async () => {
     const told = await readEvery([0, 1_000], { fromDate: [], whole: [], how: { isSought: () => true } });
     expect(told).toEqual([': from,whole', ': from,whole']);
+  });
+
+  it('shows what it showed before it could not be read on, and is asked so by the next read', async () => {
+    const lists = { fromDate: [], whole: 'shown, then too long' } as const;
+    expect(await readEvery([0, 1_000], lists)).toEqual(['901: from,whole', '901: from,whole']);
   });
 
   it('shows none where it cannot be read whole', async () => {

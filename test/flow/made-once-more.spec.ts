@@ -2,6 +2,7 @@ import axios from 'axios';
 import { PATHS } from '../../src/bank/types';
 import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
 import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
+import type { Variants } from '../../src/bank-sandbox/variants';
 import type { BankRead } from '../../src/employer/employer.entity';
 import { execute } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
@@ -20,13 +21,14 @@ const account = (what: 'block' | 'unblock') =>
 const submits = async () => (await payroll.calls()).submit ?? 0;
 
 /** A run that ended unpaid, at a bank whose payments can be read so. */
-const failedRun = async (reads?: BankRead[]) => {
-  payroll = await Payroll.start({
-    sandbox: {
-      stepMs: 400,
-      variants: { linkReads: 'allowed', omitFromLists: [], amountUnit: 'minor', amountType: 'number' },
-    },
-  });
+const failedRun = async (reads?: BankRead[], variants: Partial<Variants> = {}) => {
+  const readable = {
+    linkReads: 'allowed',
+    omitFromLists: [],
+    amountUnit: 'minor',
+    amountType: 'number',
+  } as const;
+  payroll = await Payroll.start({ sandbox: { stepMs: 400, variants: { ...readable, ...variants } } });
   if (reads) await payroll.letsRead(...reads);
   const id = await payroll.paid(payFile(rows));
   await eventually(async () => (await submits()) === 1, 20_000);
@@ -65,6 +67,27 @@ describe('a payment that failed, and that the bank makes once more under our mes
     ['the general list alone', ['PAYMENT_LIST']],
   ])('is not paid again where the bank shows %s', async (_what, reads) => {
     const id = await failedRun(reads);
+    await payroll.letRest('FOLLOW');
+    await makesOnceMore();
+    const made = await payroll.successorOf(id);
+    expect([made.status, made.data.code]).toEqual([409, 'REPLACED_PAYMENT_MOVED']);
+    expect(await payroll.timesPaid(rows)).toEqual([1, 0]);
+  });
+
+  it.each<[string, Partial<Variants>]>([
+    ['refuses pages behind the last', { recordsOfOthers: 5, othersAfter: 1 }],
+    [
+      'shows two of its first page of 100',
+      { recordsOfOthers: 110, othersAfter: 2, maxPageSize: 100, emptyLists: 'envelope' },
+    ],
+  ])('is not paid again where the general list counts what others hold, and %s', async (_what, variants) => {
+    const counts = {
+      countMeans: 'places',
+      maxPageSize: 20,
+      emptyLists: '404',
+      largePages: 'capped',
+    } as const;
+    const id = await failedRun(undefined, { ...counts, ...variants });
     await payroll.letRest('FOLLOW');
     await makesOnceMore();
     const made = await payroll.successorOf(id);

@@ -10,6 +10,9 @@ import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll, PayrollOptions } from '../support/payroll';
 
+/** Links nothing, and counts in its list what a token may not see. */
+const OTHERS = { linkReads: 'refused', countMeans: 'places', largePages: 'capped' } as const;
+
 /** Banks that chose otherwise where the interface document leaves the choice. */
 const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOptions['settings'] }[] = (
   [
@@ -49,6 +52,14 @@ const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOpti
     ['leaves the items out of a page that holds nothing', { emptyLists: 'without-items', maxPageSize: 5 }],
     ['shows the past by 300 ms', { listingLagMs: 300 }, { BANK_LAG_BOUND_MS: '400' }],
     ['counts what others hold in every list', { countMeans: 'everything', pageBase: 0, maxPageSize: 5 }],
+    [
+      'answers a page of the only list there is with 404 where others hold all of it',
+      { ...OTHERS, recordsOfOthers: 60, othersAfter: 1, maxPageSize: 20, emptyLists: '404' },
+    ],
+    [
+      'shows two of the first page of the only list there is',
+      { ...OTHERS, recordsOfOthers: 110, othersAfter: 2, maxPageSize: 100 },
+    ],
     ['takes one add of an instruction at a time', { addsOfOne: 'in-turn' }],
     [
       'takes adds of an instruction only 300 ms after it was initiated, and fails at page 0 where pages count from 1',

@@ -1,3 +1,4 @@
+import { BankError, ListUnreadable, NotFound } from '../../src/bank/errors';
 import type { BankGateway } from '../../src/bank/gateway';
 import type { BankPayment } from '../../src/bank/records';
 import { MadeElsewhere } from '../../src/pay-run/made-elsewhere';
@@ -27,10 +28,12 @@ const againOf = ({ instructionId }: EndedInstruction, otherwise: Partial<BankPay
     ...otherwise,
   }) as BankPayment;
 
-/** At a bank whose general list shows so much, that grows as it is given more. */
-function searching(shown: BankPayment[]) {
+/** At a bank whose general list shows so much, that grows as it is given more, and then fails with what is left of failures. */
+function searching(shown: BankPayment[], failures: Error[] = []) {
   const listPayments = jest.fn(async function* (_filter: { from: string }) {
     yield* await Promise.resolve([...shown]);
+    const failure = failures.shift();
+    if (failure) throw failure;
   });
   const clock = new SetClock(NOW);
   const elsewhere = new MadeElsewhere({ listPayments } as unknown as BankGateway, faultsOf(), clock);
@@ -57,6 +60,24 @@ describe('a payment that was made once more elsewhere', () => {
     expect(await read(said)).toEqual({ moved: [], unseen: [] });
     const failed = searching([againOf(first, { status: 'FAILED', wasSettled: false })]);
     expect(await failed.read(sighted)).toEqual({ moved: [], unseen: [] });
+  });
+
+  it.each([
+    ['is refused', new NotFound(404, { raw: '' })],
+    ['is more than is read of any list', new ListUnreadable('too-many-pages')],
+    ['fails for a moment', new BankError(500, { raw: '' })],
+  ])('is seen by what is shown before a page that %s', async (_, failure) => {
+    expect(await searching([againOf(first)], [failure]).search([first, second])).toEqual(['payment-1']);
+  });
+
+  it('is searched for anew where the list failed for a moment, whatever it had shown', async () => {
+    const shown = [againOf(first)];
+    const { search } = searching(shown, [new BankError(500, { raw: '' }), new BankError(500, { raw: '' })]);
+    await search([first, second], true);
+    shown[0] = againOf(second);
+    expect(await search([first, second], true)).toEqual(['payment-2']);
+    shown.length = 0;
+    expect(await search([first, second], true)).toEqual([]);
   });
 
   it('is searched for from before the oldest of all that is asked about', async () => {

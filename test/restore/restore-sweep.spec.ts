@@ -46,6 +46,8 @@ interface Known {
   mayGoOnSince?: true | 'at first';
   /** Ids of payments that the record has of the instruction that it knows. */
   recorded?: readonly string[];
+  /** What the list without a date fails with behind what it shows. */
+  failure?: Error;
   /** Whether the list was seen to show what is not submitted before. */
   showsUnsubmitted?: boolean;
   lagMs?: number;
@@ -67,6 +69,7 @@ function sweep(
     mayGoOn,
     mayGoOnSince,
     recorded = [],
+    failure,
     showsUnsubmitted = false,
     lagMs = 0,
   }: Known = {},
@@ -85,6 +88,7 @@ function sweep(
     const wanted = answer.filter((one) => isWanted({ ...one, madeMs: one.datedMs }));
     if (wanted.some(({ isOdd }) => isOdd)) throw new ContractDrift(['status']);
     yield* await Promise.resolve(wanted);
+    if (failure && from === undefined) throw failure;
     const isFirst = asked.filter((one) => one === from).length === 1;
     const sinceThen = mayGoOnSince === 'at first' ? isFirst || undefined : mayGoOnSince;
     onEnd({ rows: answer.length, mayGoOn: from === undefined ? mayGoOn : sinceThen });
@@ -151,6 +155,17 @@ describe('what a bank lists after a restore', () => {
     const { asked, found } = sweep(failure, [ours(KNOWN)]);
     expect(await found).toMatchObject({ readable: false, moved: [{ instructionId: KNOWN }] });
     expect(asked).toEqual([FROM.toISOString(), undefined]);
+  });
+
+  it.each([
+    ['is refused', new NotAllowed(403, raw)],
+    ['is more than is read of any list', new ListUnreadable('too-many-pages')],
+  ])('is known as far as it is shown before a page that %s', async (_how, failure) => {
+    const forgotten = { ...ours(KNOWN), bankInstructionId: 'Z', bankPaymentId: '816', ids: ['816'] };
+    expect(await sweep([forgotten], [], { failure }).found).toMatchObject({
+      readable: false,
+      unknown: [{ bankInstructionId: 'Z' }],
+    });
   });
 
   it.each([

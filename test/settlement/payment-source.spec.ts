@@ -16,11 +16,13 @@ import type { BankRead, EmployerAccount } from '../../src/employer/employer.enti
 import type { FaultsInARow } from '../../src/employer/faults-in-a-row';
 import type { InstructionAtBank, ShownBy } from '../../src/employer/instruction-at-bank';
 import { PaymentsAlone } from '../../src/employer/payments-alone';
+import { messageIdOf, namesOf } from '../../src/pay-run/message-id';
 import { PaymentSource } from '../../src/settlement/payment-source';
 import { emptyList } from '../support/empty-list';
 import { faultsOf, readsOf } from '../support/reads-of';
 
 const READS: BankRead[] = ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'];
+const OURS = '018f0000-0000-7000-8000-000000000001';
 /** So many are read one by one whatever their size. */
 const FEW = 5;
 
@@ -476,7 +478,7 @@ describe('what a list lacks that shows others of an instruction, and is sought',
 describe('what the general list lacks from a date on, and is sought, where it is the only list', () => {
   /**
    * What is seen by each of two reads of two payments, and how the list was asked for it, where it shows so much.
-   * @param failures of the first reads of all of it
+   * @param failures of the first reads of all of it, and `failure` of each behind what it shows
    */
   async function seenTwice(
     bounded: string[],
@@ -485,7 +487,13 @@ describe('what the general list lacks from a date on, and is sought, where it is
       how,
       reads = ['PAYMENT_LIST'],
       failures = [],
-    }: { how?: Partial<InstructionAtBank>; reads?: BankRead[]; failures?: Error[] } = {},
+      failure,
+    }: {
+      how?: Partial<InstructionAtBank>;
+      reads?: BankRead[];
+      failures?: Error[];
+      failure?: Error;
+    } = {},
   ) {
     const asked: string[] = [];
     const gateway = {
@@ -495,6 +503,7 @@ describe('what the general list lacks from a date on, and is sought, where it is
         if (listed instanceof Error) throw listed;
         for (const bankPaymentId of listed)
           yield await Promise.resolve({ bankPaymentId, bankInstructionId: 'bank' });
+        if (failure && from === undefined) throw failure;
       },
       getPayment: ([bankPaymentId]: KnownIds) => {
         if (!reads.includes('PAYMENT')) return Promise.reject(new NotAllowed(403, { raw: 'no' }));
@@ -536,6 +545,14 @@ describe('what the general list lacks from a date on, and is sought, where it is
       expect(await seenTwice(bounded, all)).toEqual(seen);
     },
   );
+
+  it.each([
+    ['has more pages than are read of any', new ListUnreadable('too-many-pages')],
+    ['fails for a moment', new BankUnreachable('total-timeout', true)],
+  ])('is seen in all of a list that shows it and then %s', async (_, failure) => {
+    const seen = 'settled,failed: from,all';
+    expect(await seenTwice(['settled'], both, { failure })).toEqual([seen, seen]);
+  });
 
   it('is looked for in all of the list by the next read where that failed', async () => {
     const failures = [new BankUnreachable('total-timeout', true)];
@@ -673,4 +690,30 @@ describe('where the general list cannot be read, and no list of an instruction i
     for (let n = 1; n < 7; n += 1) await read().catch(() => undefined);
     expect((await read()).map(({ bankPaymentId }) => bankPaymentId)).toEqual(['901', '902']);
   });
+});
+
+it('sees what was made once more elsewhere where the general list shows it, and cannot be read to its end', async () => {
+  const [own, again] = [
+    { bankPaymentId: '901', bankInstructionId: 'bank' },
+    { bankPaymentId: '990', bankInstructionId: 'other', messageId: messageIdOf(OURS, 1) },
+  ];
+  const gateway = {
+    listInstructionPayments: async function* () {
+      yield await Promise.resolve(own);
+    },
+    listPayments: async function* () {
+      yield await Promise.resolve(again);
+      throw new ListUnreadable('too-many-pages');
+    },
+  };
+  const source = sourceOf(readsOf(gateway), gateway);
+  const at = {
+    bankInstructionId: 'bank',
+    createdAt: new Date(0),
+    bankIds: [['901']] as KnownIds[],
+    isNamedBy: namesOf(OURS),
+  };
+  const account = { reads: ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'] } as EmployerAccount;
+  const found = await source.paymentsOf(account, { id: OURS, rows: 1, ended: true }, at);
+  expect(found.map(({ bankPaymentId }) => bankPaymentId)).toEqual(['901', '990']);
 });
