@@ -1,6 +1,6 @@
 import type { EmployerTransaction } from '../database/database';
 import { DomainError } from '../domain/errors';
-import { EMPLOYER_ROLES, EmployerRole } from '../http/allow';
+import { EMPLOYER_ROLES, EmployerRole, roleRequired } from '../http/allow';
 import { Problem } from '../http/problem';
 import { actionsFor, needsWord } from '../pay-run/attention-actions';
 import type { Attention, AttentionActionRow } from '../pay-run/attention.entity';
@@ -107,9 +107,7 @@ export const CONFIRMING = ['approver', 'operator'] as const;
 /** @throws Problem 403 ROLE_REQUIRED where who confirms it has lost the right to since it was asked for */
 export async function assertMayConfirm(tx: EmployerTransaction, personId: string): Promise<void> {
   if (await holdsOneOf(tx, personId, CONFIRMING)) return;
-  throw new Problem(403, 'ROLE_REQUIRED', `This takes one of the roles: ${CONFIRMING.join(', ')}.`, {
-    roles: CONFIRMING,
-  });
+  throw roleRequired(CONFIRMING);
 }
 
 /** @throws DomainError PROPOSER_NOT_ENTITLED where who proposed it could not do so any more */

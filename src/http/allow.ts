@@ -1,5 +1,6 @@
 import { applyDecorators, CustomDecorator, SetMetadata } from '@nestjs/common';
 import { ApiBearerAuth, ApiExtension } from '@nestjs/swagger';
+import { Problem } from './problem';
 
 /** Roles a person holds at one employer. */
 export const EMPLOYER_ROLES = ['preparer', 'approver', 'finance', 'operator'] as const;
@@ -25,4 +26,11 @@ export function Allow(...roles: [Role, ...Role[]]): MethodDecorator & ClassDecor
 /** Opens a route to everybody, signed in or not. */
 export function Public(): CustomDecorator {
   return SetMetadata(ACCESS, 'public');
+}
+
+/** What refuses a call of somebody who holds none of the roles. */
+export function roleRequired(access: readonly Role[]): Problem {
+  return new Problem(403, 'ROLE_REQUIRED', `This takes one of the roles: ${access.join(', ')}.`, {
+    roles: access,
+  });
 }

@@ -1,6 +1,6 @@
 import { CanActivate, ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { ACCESS, Access, Role } from '../http/allow';
+import { ACCESS, Access, Role, roleRequired } from '../http/allow';
 import { notFound, readId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { SignedIn, SignedInRequest } from '../http/signed-in';
@@ -54,11 +54,5 @@ function isAllowed(signedIn: SignedIn, access: readonly Role[]): boolean {
     if (role === 'administrator') return signedIn.administrator;
     if (role === 'any') return signedIn.employerId === undefined || signedIn.roles.size > 0;
     return signedIn.roles.has(role);
-  });
-}
-
-function roleRequired(access: readonly Role[]): Problem {
-  return new Problem(403, 'ROLE_REQUIRED', `This takes one of the roles: ${access.join(', ')}.`, {
-    roles: access,
   });
 }

@@ -46,6 +46,15 @@ export async function movePaymentSet(tx: EmployerTransaction, move: SetMove): Pr
       lastRow,
     ],
   );
+  return tellOfMovedSet(tx, move, row);
+}
+
+/** Writes the one line of history of a set that a statement has moved. @param row what was moved; the sum in minor units */
+export function tellOfMovedSet(
+  tx: EmployerTransaction,
+  move: SetMove,
+  row: { count: string; sum: string } | undefined,
+): Moved {
   const moved = { count: Number(row?.count ?? 0), amountMinor: BigInt(row?.sum ?? 0) };
   if (moved.count === 0) return moved;
   const subject: Subject = move.planned ? 'payments_of_instruction' : 'payments_of_run';

@@ -3,10 +3,10 @@ import { joiningByHash, queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { DAYS_NEARBY, HoldCode } from '../domain/hold';
 import { runsThatMayHavePaid } from './forgotten-pay';
-import { appendHistory } from './history';
 import { FoundBeside, HoldDecision, holdRun, markAmended } from './hold.store';
 import { lockComparison, RunOfKey } from './pay-key';
 import { PayRun } from './pay-run.entity';
+import { tellOfMovedSet } from './payment.store';
 import { repaidRuns } from './repaid-runs';
 
 export const SAME_ROWS = 'ROWS_OF_ANOTHER_RUN' satisfies HoldCode;
@@ -170,7 +170,7 @@ async function holdUnasked(
   { personId, reason }: HoldDecision,
 ): Promise<void> {
   const code: HoldCode = 'IBAN_AND_AMOUNT_TWICE';
-  const [held] = await queryByHash<{ payments: number; amount_minor: string }>(
+  const [held] = await queryByHash<{ count: string; sum: string }>(
     tx,
     `WITH unasked AS MATERIALIZED (SELECT * FROM unasked_rows($1, $2, $3)),
      asked AS (
@@ -181,21 +181,9 @@ async function holdUnasked(
        UPDATE payment p SET status = 'HELD', live = false FROM unasked u
        WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.id = u.payment_id AND p.status = 'READY'
        RETURNING p.amount_minor)
-     SELECT count(*)::int AS payments, coalesce(sum(amount_minor), 0) AS amount_minor FROM held`,
+     SELECT count(*) AS count, coalesce(sum(amount_minor), 0) AS sum FROM held`,
     [tx.employerId, id, inDoubt, code, runVersion],
   );
-  if (!held || held.payments === 0) return;
-  appendHistory(tx, [
-    {
-      subject: 'payments_of_run',
-      subjectId: id,
-      payRunId: id,
-      from: 'READY',
-      to: 'HELD',
-      actor: `person:${personId}`,
-      reason,
-      payments: held.payments,
-      amountMinor: BigInt(held.amount_minor),
-    },
-  ]);
+  const move = { payRunId: id, from: 'READY', to: 'HELD', actor: `person:${personId}`, reason } as const;
+  tellOfMovedSet(tx, move, held);
 }
