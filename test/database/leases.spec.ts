@@ -233,7 +233,13 @@ describe('a clock of the database that was ahead, and is put right', () => {
     for (const id of [now, later]) await writtenAhead(id);
     expect(await leases.claim('RUN', 'first', 2, LEASE_MS)).toEqual([]);
     expect(await leases.setRight()).toBe(2);
-    expect((await claimOne()).subjectId).toBe(now);
+    const claimed: string[] = [];
+    await eventually(async () => {
+      const claims = await leases.claim('RUN', 'first', 2, LEASE_MS);
+      claimed.push(...claims.map(({ subjectId }) => subjectId));
+      return claimed.length > 0;
+    }, 10_000);
+    expect(claimed).toEqual([now]);
     const { wake_at: wakeAt } = await stored(later);
     expect(Number(wakeAt)).toBeLessThanOrEqual(Date.now() + 60_000);
     expect(Number(wakeAt)).toBeGreaterThan(Date.now());
