@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 
 const FLOW = 'test/flow';
-const PARTS = 5;
+const PARTS = 8;
 const BANKS = ['in-euros', 'tight-lipped'];
 const SHARDS = 30;
 
