@@ -62,6 +62,11 @@ export const PAID_OTHERWISE = `EXISTS (${OTHER_PAY}
 const restMayBeKept = (payment: string) => `(${payment}.returned_minor IS NOT NULL AND may_be_kept(
   ${payment}.employer_id, ${payment}.id, ${payment}.amount_minor - ${payment}.returned_minor))`;
 
+/** The least that was told to be back of a payment `p` where two people say that its payee kept nothing: to see as much is no news. */
+const LEAST_NOT_KEPT = `(SELECT min(p.amount_minor - a.lacking_minor) FROM attention a
+  WHERE a.employer_id = p.employer_id AND a.kind = 'ECHO_MISMATCH' AND a.subject_id = p.id AND p.returned_minor IS NOT NULL
+    AND NOT may_be_kept(p.employer_id, p.id, a.lacking_minor))`;
+
 /** A payment `p` and those before it, each made instead of the one before. */
 const CHAIN = `chain AS (
     SELECT p.id, p.replaces_payment_id AS before
@@ -215,7 +220,10 @@ export interface EndedPayment {
   /** As received; null where none was heard of. */
   bankStatus: string | null;
   bankIds: KnownIds;
-  /** The least that is known to be back of it once it came back, or that a look before has shown: all, unless there was less. */
+  /**
+   * The least that is known to be back of it once it came back, or was where two people say that its payee kept nothing, or
+   * that a look before has shown: all, unless there was less.
+   */
   backMinor: bigint;
   /** Whether less of it came back than was paid, and two people have not said that its payee kept nothing. */
   mayBeKept: boolean;
@@ -318,7 +326,7 @@ async function endedInstructions(
            AND a.opened_at > coalesce(m.seen_at, '-infinity')) AS by_word,
        m.seen_at IS NOT NULL AS has_moved, coalesce(m.is_elsewhere, false) AS has_moved_elsewhere,
        least(back.minor, m.back_minor) AS back_minor, coalesce(m.back_minor < back.minor, false) AS has_moved_in_part
-     FROM paid p CROSS JOIN LATERAL (SELECT coalesce(p.returned_minor, p.amount_minor) AS minor) AS back
+     FROM paid p CROSS JOIN LATERAL (SELECT least(p.amount_minor, p.returned_minor, ${LEAST_NOT_KEPT}) AS minor) AS back
      JOIN bank_payment b ON b.employer_id = $1 AND b.row_no = p.row_no AND b.payment_id = p.id
        AND b.instruction_id = ANY (ARRAY(SELECT id FROM at_bank))
      JOIN at_bank i ON i.id = b.instruction_id

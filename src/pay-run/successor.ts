@@ -159,10 +159,13 @@ export class Successors {
     }
     if (unseen.length > 0) {
       await this.database.inEmployer(employerId, (tx) => tellOfUnseen(tx, payRunId, unseen));
+      const hidden = [...new Set(unseen.map(({ paymentId }) => paymentId))];
+      const others = hidden.length < ids.length ? ' The others are paid by a successor that names them.' : '';
       throw new Problem(
         503,
         'BANK_UNREADABLE',
-        `The bank does not show ${unseen.length} of the payments as they ended now, or in a status that no document names: that proves nothing. Try again, or have its word in writing: REPLACED_UNSEEN asks for that.`,
+        `The bank does not show ${unseen.length} of the payments as they ended now, or in a status that no document names: that proves nothing. Try again, or have its word in writing: REPLACED_UNSEEN asks for that.${others}`,
+        { payments: hidden.slice(0, MAX_SHOWN).map((id) => showId('pay', id)) },
       );
     }
   }

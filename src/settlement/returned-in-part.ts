@@ -128,7 +128,10 @@ async function namesOf(
   return new Map(rows.map((row) => [row.id, personal.open(row.name_sealed)]));
 }
 
-/** Remembers what came back of payments that did, and since when more is shown; asks once for each amount what became of the rest. */
+/**
+ * Remembers what came back of payments that did, and since when more is shown; asks what became of the rest where that is
+ * not what was asked last. What a look before a repay has shown, and is known by now, that need not keep any more.
+ */
 export async function recordBackInPart(
   tx: EmployerTransaction,
   personal: PersonalData,
@@ -152,6 +155,16 @@ export async function recordBackInPart(
       arrayOf('int8', ({ shown }) => shown.amountMinor),
     ],
   );
+  await tx.query(
+    `UPDATE moved_payment m SET back_minor = NULL FROM unnest($3::int[], $4::bigint[]) AS s(row_no, minor)
+     WHERE m.employer_id = $1 AND m.instruction_id = $2 AND m.row_no = s.row_no AND m.back_minor >= s.minor`,
+    [
+      tx.employerId,
+      instruction.id,
+      arrayOf('int4', ({ payment }) => payment.rowNo),
+      arrayOf('int8', ({ shown }) => shown.amountMinor),
+    ],
+  );
   for (const one of counting) await tellOfPart(tx, personal, instruction, one);
 }
 
@@ -168,7 +181,8 @@ export function withParts(
 
 /**
  * Nothing is stopped: it is ours by its ids, its currency, its IBAN and its payee, and has ended. Where two people said that
- * nobody kept as much, nothing is asked; nor where all of it is back, and was paid again.
+ * nobody kept as much, nothing is asked; nor where all of it is back, and was paid again. What was decided of it once is
+ * asked anew where something else was decided since.
  */
 async function tellOfPart(
   tx: EmployerTransaction,
@@ -178,7 +192,8 @@ async function tellOfPart(
 ): Promise<void> {
   const { paymentId, rowNo, amountMinor, currency } = payment;
   const lackingMinor = amountMinor - shown.amountMinor;
-  if (!(await mayBeKept(tx, paymentId, lackingMinor))) return clearPart(tx, paymentId);
+  const { isKept, since } = await decidedOf(tx, paymentId, lackingMinor);
+  if (!isKept) return clearPart(tx, paymentId);
   const again = await paidAgain(tx, [paymentId]);
   if (lackingMinor === 0n && again.payments > 0) return clearPart(tx, paymentId);
   const readings = readingsOf(personal, shown, ['amount']);
@@ -201,18 +216,25 @@ async function tellOfPart(
     payments: 1,
     amountMinor,
     lackingMinor,
+    since,
   } as const;
   return raiseNaming(tx, alarm, readings);
 }
 
-/** Whether two people have not said that nobody kept as much. */
-async function mayBeKept(tx: EmployerTransaction, paymentId: string, lackingMinor: bigint): Promise<boolean> {
-  const [answer] = await tx.query<{ kept: boolean }>('SELECT may_be_kept($1, $2, $3) AS kept', [
-    tx.employerId,
-    paymentId,
-    lackingMinor,
-  ]);
-  return answer?.kept ?? true;
+/** Whether two people have not said that nobody kept as much, and when they last said anything of what is not back. */
+async function decidedOf(
+  tx: EmployerTransaction,
+  paymentId: string,
+  lackingMinor: bigint,
+): Promise<{ isKept: boolean; since: Date | null }> {
+  const [decided] = await tx.query<{ kept: boolean; since: Date | null }>(
+    `SELECT may_be_kept($1, $2, $3) AS kept, (SELECT max(d.confirmed_at) FROM attention a
+       JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
+       WHERE a.employer_id = $1 AND a.kind = 'ECHO_MISMATCH' AND a.subject_id = $2
+         AND a.lacking_minor IS NOT NULL) AS since`,
+    [tx.employerId, paymentId, lackingMinor],
+  );
+  return { isKept: decided?.kept ?? true, since: decided?.since ?? null };
 }
 
 async function clearPart(tx: EmployerTransaction, paymentId: string): Promise<void> {

@@ -58,14 +58,18 @@ async function declared(): Promise<{ id: string; bankInstructionId: string }> {
 function showsPayments(of: string) {
   const reads = payroll.services[0]!.app.get(BankReads);
   const { read } = reads;
-  const shown: { as?: string; looks: number } = { looks: 0 };
+  const shown: { as?: string; iban?: string; looks: number } = { looks: 0 };
   jest.spyOn(reads, 'read').mockImplementation(async (account, asked) => {
     const all = await read.call(reads, account, asked);
     if (String(asked.bankInstructionId) !== of || asked.isOnlyFollowed) return all;
     shown.looks += 1;
     return {
       ...all,
-      found: all.found.map((one): BankPayment => ({ ...one, status: shown.as ?? one.status })),
+      found: all.found.map((one): BankPayment =>
+        shown.as === undefined || (shown.iban !== undefined && shown.iban !== one.iban?.replaceAll(' ', ''))
+          ? one
+          : { ...one, status: shown.as },
+      ),
     };
   });
   return shown;
@@ -96,6 +100,24 @@ describe('what was declared not executed, and a look before it is paid again sho
     const word = await payroll.decide(asked, { ...WORD, action: 'NOT_PAID' });
     expect([word.status, word.data.code]).toEqual([200, undefined]);
     expect((await payroll.successorOf(id)).status).toBe(201);
+  });
+
+  it('hinders nobody else of its run, who is paid by a successor that names them', async () => {
+    const { id, bankInstructionId } = await declared();
+    const shown = showsPayments(bankInstructionId);
+    shown.iban = payRows(1)[0]!.iban;
+    shown.as = 'EXCHANGED';
+    const moved = await payroll.successorOf(id);
+    expect([moved.status, moved.data.code]).toEqual([409, 'REPLACED_PAYMENT_MOVED']);
+    shown.as = undefined;
+    const { data } = await payroll.as('approver').get(payroll.path(`/pay-runs/${id}/payments`));
+    const [first, second] = data.items.map((one: { id: string }) => one.id);
+    const refused = await payroll.successorOf(id);
+    expect([refused.status, refused.data.code]).toEqual([503, 'BANK_UNREADABLE']);
+    expect(refused.data.payments).toEqual([first]);
+    expect(refused.data.detail).toContain('The others are paid by a successor that names them.');
+    const made = await payroll.successorOf(id, [second]);
+    expect([made.status, made.data.total]).toEqual([201, payRows(2)[1]!.amount]);
   });
 
   it('is not paid again by a run that people resumed either, before that word', async () => {

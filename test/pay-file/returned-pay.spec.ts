@@ -170,6 +170,56 @@ describe('what was paid and came back', () => {
     expect(await holdsOf(await upload([row('E1', '900.00')]))).toEqual(['EMPLOYEE_PAY_RETURNED']);
   });
 
+  it.each([
+    ['all of it', '900.00'],
+    ['what is owed of it', '895.00'],
+  ])(
+    'is as good as paid once less of it is back, also by a row that pays %s as one did that ended unpaid',
+    async (_, amount) => {
+      const again = await upload([elsewhere(amount)]);
+      await release(again, 'EMPLOYEE_PAY_RETURNED');
+      await desk.asSuperuser(
+        `SET session_replication_role = replica;
+         UPDATE payment SET status = 'FAILED', live = false WHERE pay_run_id = '${again}';
+         UPDATE pay_run SET status = 'FAILED' WHERE id = '${again}';
+         UPDATE payment SET returned_minor = 89500 WHERE pay_run_id = '${first}' AND employee_id = 'E1'`,
+      );
+      const third = await upload([row('E1', amount, 'Zoë Müller', germanIban(9_000_002))]);
+      expect(await holdsOf(third)).toEqual(['EMPLOYEE_ALREADY_PAID']);
+      const spouse = row('E9', '12.34', 'Spouse Of Hers', germanIban(9_000_001));
+      const both = ['EMPLOYEE_ALREADY_PAID', 'IBAN_UNDER_TWO_NAMES'];
+      expect(await holdsOf(await upload([spouse, elsewhere(amount)]))).toEqual(both);
+      await release(third, 'EMPLOYEE_ALREADY_PAID');
+      expect(await paymentOf(third)).toMatchObject({ status: 'READY', place: 2, replaces: null });
+    },
+  );
+
+  it.each(['is answered', 'is open'])(
+    'is held once less of it is back, though a person allowed further pay before, while the question %s',
+    async (how) => {
+      const request = { employeeId: 'E1', period: '2026-11', kindOfPay: 'SALARY', reason: REASON };
+      await desk.release(employer, approver, request);
+      await desk.asSuperuser(
+        `SET session_replication_role = replica;
+       UPDATE payment SET returned_minor = 89500 WHERE pay_run_id = '${first}' AND employee_id = 'E1'`,
+      );
+      if (how === 'is open')
+        await desk.database.inEmployer(employer.employerId, (tx) =>
+          raise(tx, {
+            kind: 'TOTAL_MISMATCH_AFTER_SUBMIT',
+            subjectId: first,
+            payRunId: first,
+            happened: how,
+          }),
+        );
+      const again = await upload([elsewhere()]);
+      expect(await holdsOf(again)).toEqual(['EMPLOYEE_ALREADY_PAID']);
+      await release(again, 'EMPLOYEE_ALREADY_PAID');
+      // It is used up.
+      expect(await paymentOf(again)).toMatchObject({ status: 'READY', place: 1, replaces: null });
+    },
+  );
+
   it('is paid by one of two runs that hold it, whoever releases it in each', async () => {
     const runs = [await upload([elsewhere()]), await upload([elsewhere('899.00')])];
     await release(runs[0]!, 'EMPLOYEE_PAY_RETURNED');

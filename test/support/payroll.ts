@@ -295,10 +295,11 @@ export class Payroll {
   }
 
   /** Asks for a run that pays again what is unpaid of another, due at once. */
-  successorOf(runId: string) {
+  successorOf(runId: string, paymentIds?: readonly string[]) {
     return this.as('preparer').post(this.path(`/pay-runs/${runId}/successor`), {
       executionDate: this.executionDate(),
       submitAt: this.clock.now().toISOString(),
+      paymentIds,
     });
   }
 
