@@ -528,6 +528,7 @@ CREATE TABLE forgotten_instruction (
   executed_minor bigint,
   submitted_as text,
   execution_date date,
+  payments integer,
   CONSTRAINT forgotten_instruction_counts_what_is_decided CHECK ((((executed_payments IS NULL) = (executed_minor IS NULL)) AND ((executed_payments IS NULL) OR ((executed_payments >= 0) AND (executed_minor >= 0) AND (action_id IS NOT NULL))))),
   CONSTRAINT forgotten_instruction_employer_id_action_id_fkey FOREIGN KEY (employer_id, action_id) REFERENCES attention_action(employer_id, id),
   CONSTRAINT forgotten_instruction_employer_id_fkey FOREIGN KEY (employer_id) REFERENCES employer(id),

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { isHiddenForGood, unless } from '../bank/errors';
+import { isBankError, isHiddenForGood, unless } from '../bank/errors';
 import type { KnownIds } from '../bank/payment-ids';
 import { Clock } from '../config/clock';
 import { Database } from '../database/database';
 import { readToDecide } from '../employer/bank-problem';
 import { BankReads } from '../employer/bank-reads';
-import { DECIDED, type ShownBy } from '../employer/instruction-at-bank';
+import { DECIDED, type ShownBy, sightedBy } from '../employer/instruction-at-bank';
 import { namesOf } from '../pay-run/message-id';
 import { FollowRecord, type ShownElsewhere } from '../settlement/follow-record';
 import type { Work } from '../submission/work';
@@ -21,17 +21,18 @@ export class InstructionSight {
   ) {}
 
   /**
-   * Reads both now; what is hidden for good says nothing.
+   * Reads both now; what is hidden for good says nothing. What was shown before a read failed is recorded.
    * @param bankIds the payments that are known
    * @throws Problem 503 while the bank cannot be read
    */
-  read({ account, instruction }: Work, bankIds: readonly KnownIds[]): Promise<ShownElsewhere> {
+  read(work: Work, bankIds: readonly KnownIds[]): Promise<ShownElsewhere> {
+    const { account, instruction } = work;
     const bankInstructionId = instruction.bankInstructionId ?? '';
     const [begunAt, at] = [performance.now(), this.clock.now()];
     return readToDecide(async () => {
       const shown = await unless(isHiddenForGood, this.reads.instruction(account, bankInstructionId));
       let by: ShownBy | undefined;
-      const reading = this.reads.read(account, {
+      const { asked, sights } = sightedBy({
         bankInstructionId,
         createdAt: instruction.createdAt,
         bankIds,
@@ -39,8 +40,15 @@ export class InstructionSight {
         isNamedBy: namesOf(instruction.id),
         onShown: (way) => (by = way),
       });
-      const seen = (await unless(isHiddenForGood, reading))?.found ?? [];
-      return { instruction: shown, seen, by, begunAt, at };
+      try {
+        const found = (await unless(isHiddenForGood, this.reads.read(account, asked)))?.found ?? [];
+        const seen = [...found, ...sights.filter((one) => !found.includes(one))];
+        return { instruction: shown, seen, by, begunAt, at };
+      } catch (error) {
+        if (isBankError(error) && sights.length > 0)
+          await this.record(work, { instruction: shown, seen: sights, by, begunAt, at });
+        throw error;
+      }
     });
   }
 

@@ -24,10 +24,16 @@ import type { Turn } from '../bank/session';
 import { isBeforeSubmit, isPastSubmit } from '../domain/bank-status';
 import { EmployerAccount } from './employer.entity';
 import { FaultsInARow } from './faults-in-a-row';
-import { type InstructionAtBank, isDecided, lackingIn, type PaymentsRead } from './instruction-at-bank';
+import {
+  type InstructionAtBank,
+  isDecided,
+  lackingIn,
+  type PaymentsRead,
+  sightedBy,
+} from './instruction-at-bank';
 import { generalFor, listOf, may, PaymentLists } from './payment-lists';
 import { MOST_ALONE, PaymentsAlone } from './payments-alone';
-import { type Standing, standingOf } from './standing';
+import { type Standing, standingOf, statusesIn } from './standing';
 
 /** Why lists were not read: the last two by themselves, a fault that may pass, and one that lasts. */
 interface Kept {
@@ -82,26 +88,30 @@ export class BankReads {
   /**
    * The statuses by which the bank tells whether an instruction was submitted: its own, and where that does not say so, or
    * it is not shown, those of its payments as `read` reads them (its own way unless said). No payments where the bank
-   * knows of none, or shows the instruction and not them. @throws BankClientError where the instruction cannot be read and
-   * no payment is past its submit, or its payments cannot, unless either is for good
+   * knows of none, or shows the instruction and not them. @throws BankClientError where the instruction cannot be read, or its
+   * payments cannot, unless either is for good, or one of them is shown past its submit
    */
   async standing(
     account: EmployerAccount,
     at: InstructionAtBank,
-    payments = () => this.read(account, { ...at, byAnyList: true, fewTell: true }),
+    payments = (asked: InstructionAtBank) => this.read(account, { ...asked, byAnyList: true, fewTell: true }),
   ): Promise<Standing> {
     const { shown, failure } = await this.unlessRefused(account, at.bankInstructionId);
     if (shown && (isPastSubmit(shown.status) || isBeforeSubmit(shown.status)))
       return { shown, isGone: false, statuses: [shown.status], isUnclear: false };
     const isNone = failure instanceof NotFound;
-    const { found, untold } = await payments().catch((error: unknown): PaymentsRead => {
+    const { asked, sights } = sightedBy(at);
+    const pastSubmit = () => sights.filter((one) => statusesIn([one], at.bankIds).some(isPastSubmit));
+    const { found, untold } = await payments(asked).catch((error: unknown): PaymentsRead => {
+      if (isBankError(error) && pastSubmit().length > 0) return { found: [] };
       const isTold = isDecided(at) ? isHiddenForGood(error) : isNotShown(error);
       if (error instanceof NotFound || (shown && isTold)) return { found: [] };
       // That there is no instruction says nothing of payments that are not shown for another reason.
       throw failure && !isNone && isTold ? failure : error;
     });
     const isFailing = !shown && !failure && may(account, 'INSTRUCTION');
-    const standing = standingOf({ shown, isNone, isFailing }, { found, untold }, at.bankIds);
+    const seen = [...found, ...pastSubmit().filter((one) => !found.includes(one))];
+    const standing = standingOf({ shown, isNone, isFailing }, { found: seen, untold }, at.bankIds);
     if (failure && !isNone && !standing.statuses.some(isPastSubmit)) throw failure;
     return standing;
   }

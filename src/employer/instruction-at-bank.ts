@@ -35,6 +35,11 @@ export interface InstructionAtBank {
    * within the bank, or money that comes back. It is none of the instruction's payments.
    */
   onIncoming?: (marks: PaymentMarks) => void;
+  /**
+   * Told of each payment that is of the instruction, or may be, as soon as a list shows it, or a read of it alone that a decision
+   * makes: what a bank has shown is a fact, also where that read fails then, or another is taken in its stead.
+   */
+  onSeen?: (payment: BankPayment) => void;
   /** Told where another read than a list of all payments shows them; of nothing once such a list shows more than that. */
   onShown?: (by: ShownBy | undefined) => void;
   /**
@@ -87,6 +92,16 @@ export function lackingIn(
   found: readonly BankPayment[],
 ): KnownIds[] {
   return notAmong(found, bankIds).filter(([id]) => id !== undefined && isSought(id));
+}
+
+/** As it was asked, and all that any read for it shows, in `sights`, whatever the reads come to. */
+export function sightedBy(asked: InstructionAtBank): { asked: InstructionAtBank; sights: BankPayment[] } {
+  const sights: BankPayment[] = [];
+  const onSeen = (payment: BankPayment): void => {
+    sights.push(payment);
+    asked.onSeen?.(payment);
+  };
+  return { asked: { ...asked, onSeen }, sights };
 }
 
 /** Of the ids of payments those that were not found. */

@@ -86,22 +86,25 @@ export class PaymentLists {
 
   /** The payments that the list of the instruction itself shows. @param count of them, by the instruction @throws BankClientError */
   async own(
-    { bankInstructionId, bankIds, isOnlyFollowed, onIncoming, onShown }: InstructionAtBank,
+    { bankInstructionId, bankIds, isOnlyFollowed, onIncoming, onSeen, onShown }: InstructionAtBank,
     count: Count,
   ): Promise<BankPayment[]> {
     const sizes: ListSize[] = [];
     const onEnd = (size: ListSize) => sizes.push(size);
     const isAll = async (seen: number) => isAllOf(seen, await count(), bankIds.length);
+    const known = knownTo(bankIds);
     const found = await this.faults.counting(listOf(bankInstructionId), async () => {
       const shown: BankPayment[] = [];
       // What is more is looked for before the submit, and by each decision.
       const isEnough = () => isOnlyFollowed === true && showsAll(shown, bankIds);
       const listed = this.gateway.listInstructionPayments(bankInstructionId, onEnd, isAll, isEnough);
-      for await (const payment of listed) shown.push(payment);
+      for await (const payment of listed) {
+        shown.push(payment);
+        if (!isIncoming(payment, known)) onSeen?.(payment);
+      }
       return shown;
     });
     await this.remember('INSTRUCTION_PAYMENTS', sizes);
-    const known = knownTo(bankIds);
     const ours = found.filter((payment) => {
       if (!isIncoming(payment, known)) return true;
       const named = payment.bankInstructionId ?? bankInstructionId;
@@ -143,14 +146,18 @@ export class PaymentLists {
    * where it is the only list and shows nothing so of what is known to be there, since which date begins it is not shown.
    */
   private async fromOrWhole(instruction: InstructionAtBank, from: Date, isOnly: boolean): Promise<Listed> {
-    const { bankInstructionId, bankIds, isOnlyFollowed } = instruction;
+    const { bankInstructionId, bankIds, isOnlyFollowed, onSeen } = instruction;
     const isOurs = mayBeOf(instruction);
     const read = async (filter: { from?: string } = {}, found: BankPayment[] = []): Promise<Listed> => {
       const sizes: ListSize[] = [];
       const onEnd = (size: ListSize) => sizes.push(size);
       const isEnough = () => isOnlyFollowed === true && showsAll(found, bankIds);
       const listed = this.gateway.listPayments(filter, isOurs, onEnd, undefined, isEnough);
-      for await (const payment of listed) if (isOurs(payment)) found.push(payment);
+      for await (const payment of listed) {
+        if (!isOurs(payment)) continue;
+        found.push(payment);
+        onSeen?.(payment);
+      }
       return { found, sizes };
     };
     const readFrom = () => answerOf(read({ from: from.toISOString() }));

@@ -107,6 +107,7 @@ export class PaymentsAlone {
       const mayPass = isSought !== undefined && this.mayPass(ids, payment, pass);
       if (!isBankError(payment) && isOurs(payment)) {
         found.push(payment);
+        instruction.onSeen?.(payment);
         inVain = 0;
         continue;
       }

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import {
   type BankClientError,
+  BankError,
   isBankError,
-  isHiddenForGood,
+  isHidden,
   isNotOffered,
   isRequestRefused,
   isTooLong,
@@ -26,6 +27,8 @@ import { isSightLeft, movedBy, statusesOf } from './shown-again';
 /** Instructions of one account of which payments are replaced, and for which its general list is searched in one read. */
 export interface Search {
   searched: readonly EndedInstruction[];
+  /** Whether that list was seen to show payments: a 404 may say else that there is no such list. */
+  isServed?: boolean;
 }
 
 /** How far back the list is read at most: what was made before that, those who follow were asked about. */
@@ -53,6 +56,8 @@ interface Searched {
 @Injectable()
 export class MadeElsewhere {
   private kept: Found[] = [];
+  /** Whether the list was read to its end by a search. */
+  private wasServed = false;
 
   constructor(
     private readonly gateway: BankGateway,
@@ -63,17 +68,18 @@ export class MadeElsewhere {
   /** What of an account is to be searched for: nothing where no general list may be read, or where each read reads it anyway. */
   searchFor(account: EmployerAccount, instructions: readonly EndedInstruction[]): Search[] {
     const searched = instructions.filter(({ accountId }) => accountId === account.id);
-    return hasBothLists(account) && searched.length > 0 ? [{ searched }] : [];
+    const isServed = typeof account.pageBase === 'number';
+    return hasBothLists(account) && searched.length > 0 ? [{ searched, isServed }] : [];
   }
 
   /**
    * What was made elsewhere and moved, or may, and what a look before has shown so and this one not as ended. A list that
-   * is refused, or too long to be read, tells of no more than it showed before, and so does one whose end no count confirms:
-   * presence alone proves.
+   * fails or is refused for good, or is too long to be read, tells of no more than it showed before, and so does one whose
+   * end no count confirms: presence alone proves.
    * @param isRecentEnough whether a search of the last hour will do
    * @throws BankClientError while the list cannot be read, that may pass, and it shows none that moved
    */
-  async read({ searched }: Search, isRecentEnough: boolean): Promise<SecondReading> {
+  async read({ searched, isServed = false }: Search, isRecentEnough: boolean): Promise<SecondReading> {
     const marks = searched.flatMap((instruction) =>
       instruction.payments.map((payment) => ({
         instruction,
@@ -83,7 +89,9 @@ export class MadeElsewhere {
     );
     const wanted = new Set(marks.map(({ messageId }) => messageId));
     const kept = isRecentEnough ? this.keptOf(wanted) : undefined;
-    const { by: found, failure }: Searched = kept ? { by: kept } : await this.search(searched, wanted);
+    const { by: found, failure }: Searched = kept
+      ? { by: kept }
+      : await this.search(searched, wanted, isServed);
     const reading: SecondReading = { moved: [], unseen: [] };
     for (const { instruction, payment, messageId } of marks) {
       const { instructionId, bankInstructionId } = instruction;
@@ -111,6 +119,7 @@ export class MadeElsewhere {
   private async search(
     searched: readonly EndedInstruction[],
     wanted: ReadonlySet<string>,
+    isServed: boolean,
   ): Promise<Searched> {
     const lasts = this.clock.within(LASTS_MS);
     const by = new Map<string, BankPayment[]>([...wanted].map((messageId) => [messageId, []]));
@@ -118,29 +127,62 @@ export class MadeElsewhere {
     if (oldest === undefined) return { by };
     const oldestMs = oldest.createdAt.getTime();
     const fromMs = Math.max(oldestMs - CLOCK_MARGIN_MS, this.clock.now().getTime() - REACH_MS);
+    const from = new Date(fromMs).toISOString();
     const isWanted = ({ messageId }: PaymentMarks) => wanted.has(messageId ?? '');
+    const read = async (filter: { from?: string }): Promise<void> => {
+      for await (const one of this.gateway.listPayments(filter, isWanted))
+        by.get(one.messageId ?? '')?.push(one);
+    };
     // For the oldest of them it may have been read for long, since its own list shows none.
     const isLasting = this.faults.isLasting(generalFor(oldest));
+    const name = `general list for what ${oldest.bankInstructionId} held`;
+    let refusal: BankError | undefined;
     try {
-      await this.faults.counting(`general list for what ${oldest.bankInstructionId} held`, async () => {
-        const from = new Date(fromMs).toISOString();
-        for await (const one of this.gateway.listPayments({ from }, isWanted))
-          by.get(one.messageId ?? '')?.push(one);
-      });
+      refusal = await this.faults.counting(name, () => refusalOf(read, from));
+      await this.faults.counting(REFUSED, () => (refusal ? Promise.reject(refusal) : Promise.resolve()));
+      this.wasServed = true;
     } catch (error) {
       if (!isBankError(error)) throw error;
-      if (!isLasting && !tellsOfNoMore(error)) return { by, failure: error };
+      if (refusal?.status === NOT_FOUND && !isServed && !this.wasServed) return { by };
+      if (!isLasting && !error.isForGood && !isTooLong(error)) return { by, failure: error };
     }
-    this.kept.push({ lasts, by });
+    // One that was refused may be served a moment later: who rests on it reads it again.
+    if (!refusal) this.kept.push({ lasts, by });
     return { by };
   }
 }
 
-function tellsOfNoMore(error: BankClientError): boolean {
-  const isForGood = error.isForGood === true;
-  return (
-    isForGood || isHiddenForGood(error) || isRequestRefused(error) || isNotOffered(error) || isTooLong(error)
-  );
+const NOT_FOUND = 404;
+
+/** By which refusals of the general list are counted: what it is read for makes no difference to them. */
+const REFUSED = 'general list, refused';
+
+/**
+ * Reads the list from a moment on: once more where that is refused, since a bank may answer oddly once, and then whole, since it
+ * may take no such bound.
+ * @returns how that is refused, too, as a fault of this read alone: it says nothing of our access
+ */
+async function refusalOf(
+  read: (filter: { from?: string }) => Promise<void>,
+  from: string,
+): Promise<BankError | undefined> {
+  let refusal: BankError | undefined;
+  for (const filter of [{ from }, { from }, {}]) {
+    try {
+      await read(filter);
+      return undefined;
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      const { status, code, words, raw, call } = error;
+      refusal = Object.assign(new BankError(status, { code, words, raw }), { call });
+    }
+  }
+  return refusal;
+}
+
+/** Whether the list is refused, lacking or not offered. The bank was found to serve it, and may do so again. */
+function isRefusal(error: unknown): error is BankError {
+  return isHidden(error) || isRequestRefused(error) || isNotOffered(error);
 }
 
 /** Whether a record is none of our instruction, whose own list tells of those; nor what came in, or the bank books by itself. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isHiddenForGood, readEach, unless } from '../bank/errors';
+import { isBankError, isHiddenForGood, readEach, unless } from '../bank/errors';
 import type { BankPayment } from '../bank/records';
 import { Clock } from '../config/clock';
 import { Database, EmployerTransaction } from '../database/database';
@@ -17,7 +17,7 @@ import { INSTRUCTION_FOLLOWED } from '../domain/instruction';
 import { isLeftToInstruction, lookAgain, mostMoved } from '../domain/replacement';
 import { readToDecide } from '../employer/bank-problem';
 import { BankReads } from '../employer/bank-reads';
-import { DECIDED, type InstructionAtBank } from '../employer/instruction-at-bank';
+import { DECIDED, type InstructionAtBank, sightedBy } from '../employer/instruction-at-bank';
 import { EmployerAccount } from '../employer/employer.entity';
 import { ReadsInParts } from '../employer/reads-in-parts';
 import type { Alarm } from './attention.store';
@@ -56,7 +56,7 @@ export class SecondLook {
 
   /**
    * @param isSearchKept whether the general list need not be read anew where it was within the hour, as for a gate before
-   * @throws BankClientError while the bank cannot be read
+   * @throws BankClientError while the bank cannot be read, and shows none that moved
    */
   async at(
     employerId: string,
@@ -74,15 +74,26 @@ export class SecondLook {
       return account;
     };
     const searches = [...accounts.values()].flatMap((own) => this.elsewhere.searchFor(own, instructions));
-    const readings = await readAll([...instructions, ...searches], (part) =>
-      'searched' in part
-        ? this.elsewhere.read(part, isSearchKept)
-        : this.read(accountOf(part.accountId), part),
-    );
-    return {
-      moved: readings.flatMap(({ moved }) => moved),
-      unseen: eachOnce(readings.flatMap(({ unseen }) => unseen)),
+    const moved: MovedPayment[] = [];
+    const read = async (part: Part): Promise<SecondReading> => {
+      const reading =
+        'searched' in part
+          ? await this.elsewhere.read(part, isSearchKept)
+          : await this.read(accountOf(part.accountId), part);
+      moved.push(...reading.moved);
+      return reading;
     };
+    try {
+      const readings = await readAll([...instructions, ...searches], read);
+      return {
+        moved: readings.flatMap((reading) => reading.moved),
+        unseen: eachOnce(readings.flatMap(({ unseen }) => unseen)),
+      };
+    } catch (error) {
+      // What one part shows holds whatever another fails with, and is told before the bank may show it no more.
+      if (!isBankError(error) || moved.length === 0) throw error;
+      return { moved, unseen: [] };
+    }
   }
 
   /**
@@ -109,35 +120,44 @@ export class SecondLook {
    * may show by that alone that it went on.
    */
   private async submitted(account: EmployerAccount, instruction: EndedInstruction): Promise<SecondReading> {
-    const { instructionId, bankInstructionId, payments } = instruction;
+    const { payments } = instruction;
     if (instruction.isShownOtherwise) {
       const moved = movedOf(instruction, SHOWN_OTHERWISE).map((one) => ({ ...one, isAsked: true }) as const);
       return { moved, unseen: [] };
     }
-    const found = (await unless(isHiddenForGood, this.reads.read(account, atBank(instruction))))?.found ?? [];
-    const recordsOf = recordsIn(found, instruction);
-    const shown = payments.map((payment) => {
-      const records = recordsOf(payment);
-      const statuses = statusesOf(records).filter((status) => !isLeftAside(payment, status));
-      return { payment, records, statuses, isLeft: isLeftToInstruction(payment, statuses) };
+    const { asked, sights } = sightedBy(atBank(instruction));
+    try {
+      const found = (await unless(isHiddenForGood, this.reads.read(account, asked)))?.found ?? [];
+      return await this.judged(account, instruction, found, sights);
+    } catch (error) {
+      const seenOf = recordsIn(sights, instruction);
+      const moved = payments.flatMap((payment) => movedIn(instruction, payment, seenOf(payment)) ?? []);
+      if (!isBankError(error) || moved.length === 0) throw error;
+      return { moved, unseen: [] };
+    }
+  }
+
+  /** @param found by what was read to its end, which alone tells how a payment ended @param sights all that was shown */
+  private async judged(
+    account: EmployerAccount,
+    instruction: EndedInstruction,
+    found: readonly BankPayment[],
+    sights: readonly BankPayment[],
+  ): Promise<SecondReading> {
+    const [recordsOf, seenOf] = [recordsIn(found, instruction), recordsIn(sights, instruction)];
+    const shown = instruction.payments.map((payment) => {
+      const statuses = statusesOf(recordsOf(payment)).filter((status) => !isLeftAside(payment, status));
+      return { payment, statuses, isLeft: isLeftToInstruction(payment, statuses) };
     });
     const own = shown.some(({ isLeft }) => isLeft) ? await this.ownStatus(account, instruction) : undefined;
     const reading: SecondReading = { moved: [], unseen: [] };
-    for (const { payment, records, statuses, isLeft } of shown) {
+    for (const { payment, statuses, isLeft } of shown) {
       const isOn = isLeft && own !== undefined && mayBeTaken(own) && !payment.decidedStatuses.includes(own);
-      const byOwn = statuses.filter((status) => lookAgain(payment, status) === 'moved');
-      const by =
-        movedBy(payment, records, isOn && !isUndocumented(own) ? [...byOwn, own] : byOwn) ??
-        (payment.mayBeKept ? { bankStatus: BACK_IN_PART } : undefined);
-      const asked = by?.bankStatus === BACK_IN_PART && ({ isAsked: true } as const);
-      if (by)
-        reading.moved.push({
-          paymentId: payment.paymentId,
-          instructionId,
-          bankInstructionId,
-          ...by,
-          ...asked,
-        });
+      const records = [...recordsOf(payment), ...seenOf(payment)];
+      const moved = movedIn(instruction, payment, records, isOn && !isUndocumented(own) ? [own] : []);
+      if (moved) reading.moved.push(moved);
+      else if (payment.mayBeKept)
+        reading.moved.push(asMoved(instruction, payment, { bankStatus: BACK_IN_PART }));
       else if (statuses.length === 0 || isOn || isSightLeft(payment, payment.hasMoved, statuses))
         reading.unseen.push(...unseenOf(instruction, [payment]));
     }
@@ -158,8 +178,12 @@ export class SecondLook {
     const at = atBank(instruction);
     const sighted = instruction.payments.filter(({ hasMoved }) => hasMoved);
     let found: readonly BankPayment[] = [];
-    const { statuses, isUnclear } = await this.reads.standing(account, at, async () => {
-      const read = await this.reads.read(account, { ...at, byAnyList: true, fewTell: sighted.length === 0 });
+    const { statuses, isUnclear } = await this.reads.standing(account, at, async (asked) => {
+      const read = await this.reads.read(account, {
+        ...asked,
+        byAnyList: true,
+        fewTell: sighted.length === 0,
+      });
       found = read.found;
       return read;
     });
@@ -188,6 +212,29 @@ function recordsIn(
     ...(byId.get(bankIds[0] ?? '') ?? []),
     ...(byMessage.get(messageIdOf(instructionId, rowNo)) ?? []),
   ];
+}
+
+/** How a payment has moved by records of it, and by what of its instruction moves it too; undefined where it has not. */
+function movedIn(
+  instruction: EndedInstruction,
+  payment: EndedPayment,
+  records: readonly BankPayment[],
+  byInstruction: readonly string[] = [],
+): MovedPayment | undefined {
+  const statuses = statusesOf(records).filter(
+    (status) => !isLeftAside(payment, status) && lookAgain(payment, status) === 'moved',
+  );
+  const by = movedBy(payment, records, [...statuses, ...byInstruction]);
+  return by && asMoved(instruction, payment, by);
+}
+
+function asMoved(
+  { instructionId, bankInstructionId }: EndedInstruction,
+  { paymentId }: EndedPayment,
+  by: Pick<MovedPayment, 'bankStatus' | 'backMinor'>,
+): MovedPayment {
+  const asked = by.bankStatus === BACK_IN_PART && ({ isAsked: true } as const);
+  return { paymentId, instructionId, bankInstructionId, ...by, ...asked };
 }
 
 /** Instead of a status, in words: what became of the others of such an instruction is not certain. */

@@ -22,6 +22,7 @@ import { InstructionReader } from '../submission/read-back';
 import { RowsChanged } from '../submission/tampering';
 import { Work } from '../submission/work';
 import { Forgotten, RestoreAdoption } from './restore-adoption';
+import { keepForgotten, shownBefore } from './forgotten-instructions';
 import { heldWork, listedStatus, lockAwaited } from './restore-fence';
 import { Finding, happenedAfter, type HeldByRestore, isKept, isWhole } from './restore-words';
 import type { Sweep } from './restore-sweep';
@@ -87,14 +88,14 @@ export class RestoreCheck {
   ): Promise<void> {
     const { moved, hidden, executed } = await this.movedOf(employerId, sweep, givenUp);
     const found = [...moved, ...own];
-    const forgotten = found.filter(isKept);
     const isAwaited = await this.database.inEmployer(employerId, async (tx) => {
       if (!(await lockAwaited(tx, restore))) return false;
-      await keepForgotten(tx, restore, forgotten);
+      await keepForgotten(tx, restore.id, found.filter(isKept));
+      found.push(...(await shownBefore(tx, restore.id, found)));
       return true;
     });
     if (!isAwaited) return;
-    await this.adoptFound(employerId, forgotten);
+    await this.adoptFound(employerId, found.filter(isKept));
     await this.database.inEmployer(employerId, async (tx) => {
       if (!(await lockAwaited(tx, restore))) return;
       // At once: of which of them the approval lapses, and which are stopped, is seen by one statement after the other.
@@ -243,34 +244,6 @@ export class RestoreCheck {
       throw error;
     }
   }
-}
-
-/** From here on nothing more of their runs is submitted, until they are adopted. What has a submit in the record is none. */
-async function keepForgotten(
-  tx: EmployerTransaction,
-  restore: Restore,
-  forgotten: readonly Finding[],
-): Promise<void> {
-  await tx.query(
-    `INSERT INTO forgotten_instruction (employer_id, bank_instruction_id, restore_id, pay_run_id, bank_status,
-       instruction_id, reference, execution_date)
-     SELECT $1, f.bank_instruction_id, $2, f.pay_run_id, f.status, f.instruction_id, f.reference, f.execution_date
-     FROM unnest($3::text[], $4::uuid[], $5::text[], $6::uuid[], $7::text[], $8::date[])
-       AS f(bank_instruction_id, pay_run_id, status, instruction_id, reference, execution_date)
-     WHERE NOT EXISTS (SELECT FROM submit_attempt s WHERE s.employer_id = $1
-       AND s.bank_instruction_id = f.bank_instruction_id AND s.outcome IN ('EXECUTED', 'IN_DOUBT'))
-     ON CONFLICT DO NOTHING`,
-    [
-      tx.employerId,
-      restore.id,
-      forgotten.map(({ bankInstructionId }) => bankInstructionId),
-      forgotten.map(({ payRunId }) => payRunId),
-      forgotten.map(({ status }) => status),
-      forgotten.map(({ instructionId }) => instructionId ?? null),
-      forgotten.map(({ reference }) => reference ?? null),
-      forgotten.map(({ executionDate }) => executionDate ?? null),
-    ],
-  );
 }
 
 /** What was submitted, given up or is in doubt is read again at once, by those who follow it. */

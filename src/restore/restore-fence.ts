@@ -21,7 +21,7 @@ import { accountsOf } from '../employer/account.store';
 import { BankCalls } from '../employer/bank-calls';
 import { BankReads } from '../employer/bank-reads';
 import type { EmployerAccount } from '../employer/employer.entity';
-import { DECIDED } from '../employer/instruction-at-bank';
+import { DECIDED, type InstructionAtBank } from '../employer/instruction-at-bank';
 import type { Standing } from '../employer/standing';
 import { clearAttempt } from '../pay-run/attention.store';
 import {
@@ -277,8 +277,8 @@ export class RestoreFence {
       ...DECIDED,
       isNamedBy: instructionId === undefined ? () => false : namesOf(instructionId),
     };
-    const payments = async () => ({
-      found: (await unless(isNotShown, this.reads.ownPayments(account, at))) ?? [],
+    const payments = async (asked: InstructionAtBank) => ({
+      found: (await unless(isNotShown, this.reads.ownPayments(account, asked))) ?? [],
     });
     return {
       employerId,

@@ -1,3 +1,4 @@
+import type { BankClientError } from '../bank/errors';
 import { INWARD, type PaymentMarks } from '../bank/payment-marks';
 import type { BankPayment, DatedPaymentStatus } from '../bank/records';
 import { isBeforeSubmit, isEnd, isPastSubmit, mostSubmitted } from '../domain/bank-status';
@@ -39,6 +40,8 @@ const MOST_UNSUBMITTED = 100;
 export class RestoreList {
   /** Whether no count of the bank confirms the end of the list (`ListSize`). Undefined where it was not read to its end. */
   mayGoOn?: boolean;
+  /** What it failed with behind what it shows, where that may pass. */
+  failure?: BankClientError;
   /** Our ids of the instructions of which it shows what was sent, of any date; empty before its end. */
   sent: ReadonlySet<string | undefined> = new Set();
   /** Some of what it shows as before the submit, and from before the moment; empty before its end. */
@@ -143,11 +146,17 @@ export function isShownBefore({ isInward, moved, one }: Group): boolean {
   return !isInward && moved === undefined && isBeforeSubmit(one.status);
 }
 
-/** What the whole list and that from a date on show together, the youngest first; and whether the whole one lacks some of it. */
-export function joined(whole: RestoreList, dated: RestoreList): { groups: Group[]; isLacking: boolean } {
+/**
+ * What the whole list and other readings, such as from a date on, show together, the youngest first; and whether the whole one
+ * lacks some of it.
+ */
+export function joined(
+  whole: RestoreList,
+  others: readonly RestoreList[],
+): { groups: Group[]; isLacking: boolean } {
   const groups = new Map(whole.entries());
   let isLacking = false;
-  for (const [key, other] of dated.entries()) {
+  for (const [key, other] of others.flatMap((list) => [...list.entries()])) {
     // The other side of what was sent before the date.
     if (other.isInward && whole.sent.has(other.instructionId)) continue;
     const group = groups.get(key);

@@ -7,7 +7,9 @@ import { validateIban } from '../domain/iban';
 import { accountsOf } from '../employer/account.store';
 import { readReference, shortId } from '../submission/prepared-calls';
 import { isListWhole, type Sweep, type Unknown } from './restore-sweep';
-import type { Finding } from './restore-words';
+import { keepForgotten } from './forgotten-instructions';
+import { lockAwaited } from './restore-fence';
+import { type Finding, isKept } from './restore-words';
 
 /** What the database does not know, by whose it is. */
 export interface Owned {
@@ -38,9 +40,10 @@ export class RestoreOwners {
   }
 
   /**
-   * Keeps what may have been submitted and is of no run in any record, with whose account it debits and when, for employers
-   * that are made later; and, of nobody's record, what the bank shows as before its submit, which may be queued: no check of an
-   * employer deletes that. And that the list shows what is not submitted, before any check deletes what showed it.
+   * Keeps of each employer what may have been submitted, as the bank may show it no more; and what of that is of no run in any
+   * record, with whose account it debits and when, for employers that are made later; and, of nobody's record, what the bank
+   * shows as before its submit, which may be queued: no check of an employer deletes that. And that the list shows what is not
+   * submitted, before any check deletes what showed it.
    */
   async keepForgotten(restoreId: string, sweep: Sweep, { byEmployer, ownerless }: Owned): Promise<void> {
     const { unknown, unidentified } = sweep;
@@ -59,6 +62,10 @@ export class RestoreOwners {
       }));
     for (const bankInstructionId of unidentified)
       debits.push({ bankInstructionId, hash: undefined, executionDate: undefined });
+    for (const [employerId, own] of byEmployer)
+      await this.database.inEmployer(employerId, async (tx) => {
+        if (await lockAwaited(tx, { id: restoreId })) await keepForgotten(tx, restoreId, own.filter(isKept));
+      });
     await this.database.outsideEmployers(async (tx) => {
       await tx.query(
         `INSERT INTO forgotten_debit (restore_id, bank_instruction_id, debtor_hash, execution_date)

@@ -1,6 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
-import { isFaultOfOneRead, isHidden, isNotShown, isRequestRefused, isTooLong, unless } from '../bank/errors';
+import {
+  type BankClientError,
+  isBankError,
+  isFaultOfOneRead,
+  isHidden,
+  isNotShown,
+  isRequestRefused,
+  isTooLong,
+  unless,
+} from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { ListSize } from '../bank/paging';
 import type { PaymentMarks } from '../bank/payment-marks';
@@ -63,6 +72,8 @@ export interface Sweep {
   unidentified: string[];
   /** How many of these were not read singly, since so many younger ones are. */
   unread: number;
+  /** What kept it from being read, where that may pass: nothing is concluded from what it lacks, and what it shows holds. */
+  failure?: BankClientError;
 }
 
 /** Whether the list is believed to lack nothing of ours. */
@@ -71,7 +82,7 @@ export function isListWhole({ readable, showsUnsubmitted }: Sweep): boolean {
 }
 
 /** What an earlier reading found, which the bank may show less of by now. */
-export type Before = Pick<Sweep, 'unknown' | 'unidentified' | 'showsUnsubmitted'>;
+export type Before = Pick<Sweep, 'unknown' | 'moved' | 'unidentified' | 'showsUnsubmitted'>;
 
 type ShowsNothing = (error: unknown) => boolean;
 
@@ -91,7 +102,6 @@ export class RestoreSweep {
    * no less only beside the whole list. What the bank refuses is not known; of any other answer that shows nothing the same
    * is believed once such answers have lasted, and so of a fault of one of the two lists.
    * @param employerIds whose record the list is held against
-   * @throws BankClientError that may pass
    */
   async since(from: Date, lasted: boolean, employerIds: readonly string[], before: Before): Promise<Sweep> {
     const sweep: Sweep = {
@@ -111,14 +121,16 @@ export class RestoreSweep {
     const both = async () => {
       const dated = await this.list(from, held, { from: from.toISOString() }, isNotThisOne);
       const isRead = dated.mayGoOn !== undefined;
+      if (dated.failure) return { dated, whole: new RestoreList(from.getTime(), held) };
       return { dated, whole: await this.list(from, held, {}, isRead ? isNotThisOne : showsNothing) };
     };
     const first = await both();
     // Of what a bank counts, the whole one may have shown more.
     const isLearned = first.whole.mayGoOn === false && first.dated.mayGoOn === true;
     const { dated, whole } = isLearned ? await both() : first;
+    sweep.failure = dated.failure ?? whole.failure;
     const listedMs = performance.now();
-    const { groups, isLacking } = joined(whole, dated);
+    const { groups, isLacking } = joined(whole, isLearned ? [dated, first.dated, first.whole] : [dated]);
     let isSettledShown = whole.isSettledShown;
     let unknown = 0;
     const old = whole.unsubmitted;
@@ -126,6 +138,17 @@ export class RestoreSweep {
     const unsubmitted: ListedUnsubmitted[] = [];
     const seenBefore = finderOf(before.unknown);
     const leftOpen = new Set(before.unidentified);
+    let isAway = false;
+    const identify = async (group: Group, named: Recorded | undefined) => {
+      try {
+        if (!isAway) return await this.identify(group, { named, before: seenBefore(group) }, showsNothing);
+      } catch (error) {
+        if (!isBankError(error)) throw error;
+        sweep.failure ??= error;
+        isAway = true;
+      }
+      return byMarks(group, named);
+    };
     for (const group of groups) {
       const shownAs = group.bankInstructionId ?? group.one.ids[0];
       const isKnown = record.has(group);
@@ -133,12 +156,9 @@ export class RestoreSweep {
       const named = record.named.get(group.instructionId ?? '');
       const isLeft = !isKnown && unknown > MOST_READS;
       if (isLeft) sweep.unread += 1;
-      const found = isKnown
-        ? 'known'
-        : isLeft
-          ? undefined
-          : await this.identify(group, { named, before: seenBefore(group) }, showsNothing);
+      const found = isKnown ? 'known' : isLeft ? undefined : await identify(group, named);
       leftOpen.delete(shownAs);
+      if (typeof found === 'object') leftOpen.delete(found.bankInstructionId);
       if (found === undefined) sweep.unidentified.push(shownAs);
       else if (found === 'known') sweep.moved.push(...movedOf(group));
       else if (found !== 'foreign') sweep.unknown.push(found);
@@ -147,12 +167,20 @@ export class RestoreSweep {
         isSettledShown ||= held.settled.size === 0;
     }
     sweep.unidentified.push(...leftOpen);
+    const shown = new Set(sweep.moved.map(nameOfMoved));
+    sweep.moved.push(...before.moved.filter((one) => !shown.has(nameOfMoved(one))));
     for (const { bankInstructionId, instructionId, one } of old)
       if (isUnsubmitted(record.named.get(instructionId ?? '')))
         unsubmitted.push({ bankInstructionId, bankPaymentId: one.ids[0] });
-    sweep.showsUnsubmitted ||= await this.isProven(unsubmitted, listedMs, isNotThisOne);
+    try {
+      if (!sweep.failure)
+        sweep.showsUnsubmitted ||= await this.isProven(unsubmitted, listedMs, isNotThisOne);
+    } catch (error) {
+      if (!isBankError(error)) throw error;
+      sweep.failure = error;
+    }
     const isEnded = whole.mayGoOn === false && dated.mayGoOn !== true;
-    sweep.readable = isEnded && !isLacking && isSettledShown;
+    sweep.readable = !sweep.failure && isEnded && !isLacking && isSettledShown;
     return sweep;
   }
 
@@ -167,7 +195,7 @@ export class RestoreSweep {
     return this.proof.isGiven(listed, showsNothing);
   }
 
-  /** What the list shows, up to where it fails so that it `showsNoMore`. @throws BankClientError what else it fails with */
+  /** What the list shows, up to where it fails: so that it `showsNoMore`, or as its `failure` says. */
   private async list(
     since: Date,
     held: Held,
@@ -181,7 +209,8 @@ export class RestoreSweep {
     try {
       for await (const payment of this.gateway.listStatuses(bounds, isWanted, onEnd)) list.add(payment);
     } catch (error) {
-      if (!showsNoMore(error)) throw error;
+      if (!isBankError(error)) throw error;
+      if (!showsNoMore(error)) list.failure = error;
     }
     list.end(mayGoOn);
     return list;
@@ -258,6 +287,26 @@ function listedUnsubmitted(
   return unsent.has(bankInstructionId ?? instructionId ?? '') ? [{ bankInstructionId, bankPaymentId }] : [];
 }
 
+/**
+ * What the list alone tells of a group while the bank fails to be read: forgotten is what bears a message id of ours that the
+ * record does not have; of all else the next reading tells.
+ */
+function byMarks(group: Group, named: Recorded | undefined): Unknown | 'foreign' {
+  const { bankInstructionId, instructionId, one, moved, payments } = group;
+  if (instructionId === undefined || named !== undefined) return 'foreign';
+  const submitted = moved !== undefined && isPastSubmit(moved);
+  return {
+    bankInstructionId: bankInstructionId ?? namelessId(one.ids[0]),
+    instructionId,
+    reference: undefined,
+    debtorIban: undefined,
+    status: moved ?? one.status,
+    submitted,
+    isUnclear: !submitted,
+    payments,
+  };
+}
+
 /** What stands for the id of an instruction that the bank does not name; no id of the bank's has a space. */
 function namelessId(bankPaymentId: string): string {
   return `payment ${bankPaymentId}`;
@@ -274,6 +323,10 @@ function finderOf(before: readonly Unknown[]): (group: Group) => Unknown | undef
 /** Whether the bank does not name an instruction, so that nothing can be read of it. */
 export function isNameless(bankInstructionId: string): boolean {
   return bankInstructionId.startsWith(namelessId(''));
+}
+
+function nameOfMoved({ bankInstructionId, instructionId, status }: Moved): string {
+  return JSON.stringify([bankInstructionId, instructionId, status]);
 }
 
 function movedOf({ bankInstructionId, instructionId, moved }: Group): Moved[] {

@@ -5,7 +5,7 @@ import { isPastSubmit } from '../domain/bank-status';
 import { PAY_RUN_GOING_ON, PayRunStatus } from '../domain/pay-run';
 import { BankReads } from '../employer/bank-reads';
 import { EmployerAccount } from '../employer/employer.entity';
-import { DECIDED } from '../employer/instruction-at-bank';
+import { DECIDED, type InstructionAtBank } from '../employer/instruction-at-bank';
 import { Instruction } from '../pay-run/instruction.entity';
 import { namesOf } from '../pay-run/message-id';
 import { tellOfForgottenMove, tellWhereReleasedSince } from '../pay-run/moved-instruction';
@@ -76,7 +76,7 @@ export class RestoreWatch {
       // Of what the bank does not name only the general list shows anything.
       const reads = account.reads.filter((read) => read === 'PAYMENT_LIST' || !isNameless(bankInstructionId));
       const allowed = { ...account, reads };
-      const payments = () => this.reads.read(allowed, { ...at, fewTell: true });
+      const payments = (asked: InstructionAtBank) => this.reads.read(allowed, { ...asked, fewTell: true });
       const standing = await unless(isNotToBeRead, this.reads.standing(allowed, at, payments));
       const status = standing?.statuses.find(isPastSubmit);
       if (status !== undefined) return status;

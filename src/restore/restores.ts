@@ -19,7 +19,7 @@ import { pendingRestores, sinceOf, type Unpassed, unpassedRestores } from './pen
 import { Restore, RestoreCheck } from './restore-check';
 import { type Fenced, RestoreFence, seenAgain } from './restore-fence';
 import { type Owned, RestoreOwners } from './restore-owners';
-import { type Before, RestoreSweep, Sweep } from './restore-sweep';
+import { type Before, RestoreSweep, Sweep, type Unknown } from './restore-sweep';
 import { happenedAtFirst } from './restore-words';
 
 /** A bank that could not be read is tried again after so long; nothing is sent meanwhile. */
@@ -27,6 +27,11 @@ const TRY_AGAIN_MS = 5_000;
 
 /** That the list shows what is not submitted is believed for as long: three monthly payrolls. */
 const SHOWS_FOR_DAYS = 100;
+
+const NONE_SHOWN = { unknown: [], moved: [], unidentified: [] } as const satisfies Omit<
+  Before,
+  'showsUnsubmitted'
+>;
 
 /** What the bank's list shows, and what of it the record does not know, by whose it is. */
 interface Reading {
@@ -46,6 +51,8 @@ export class Restores {
   private readonly sight: Gauge<'sees'>;
   /** By the clock that nobody sets, as `performance.now()`. */
   private nextReadMs = 0;
+  /** What a restore's list has shown so far, by its id: a pass that fails takes none of it back. */
+  private readonly shown = new Map<string, Before>();
   /** Since when the bank's list could not be read, each time, by the same clock. */
   private failingSinceMs?: number;
 
@@ -145,6 +152,7 @@ export class Restores {
   private async reconcileAll(): Promise<void> {
     if ((await this.unpassed()).length === 0) {
       this.fence.allPassed();
+      this.shown.clear();
       return;
     }
     // From a list that another replica reads meanwhile, what is deleted would push some unseen.
@@ -186,20 +194,26 @@ export class Restores {
     });
   }
 
-  /** @param before an earlier reading of this pass */
+  /**
+   * What it shows is kept also where it fails then.
+   * @param before an earlier reading of this pass
+   * @throws BankClientError
+   */
   private async read(restore: Unpassed, before?: Reading): Promise<Reading> {
     const lasted = before?.lasted === true || this.hasLasted();
     const sweep = await this.sweepOf(restore, lasted, before?.sweep ?? (await this.knownOf(restore)));
     const owned = await this.owners.of(sweep.unknown);
     await this.owners.keepForgotten(restore.id, sweep, owned);
     sweep.unidentified.push(...owned.ownerless.map((one) => one.bankInstructionId));
+    this.shown.set(restore.id, { ...sweep, unknown: withBefore(sweep.unknown, this.shown.get(restore.id)) });
+    if (sweep.failure) throw sweep.failure;
     this.reportStrangers(restore, sweep);
     return { sweep, byEmployer: owned.byEmployer, lasted };
   }
 
-  private async knownOf({ showsUnsubmitted }: Unpassed): Promise<Before> {
+  private async knownOf({ id, showsUnsubmitted }: Unpassed): Promise<Before> {
     const isShown = showsUnsubmitted || (await this.lists.showsUnsubmitted(SHOWS_FOR_DAYS));
-    return { unknown: [], unidentified: [], showsUnsubmitted: isShown };
+    return { ...(this.shown.get(id) ?? NONE_SHOWN), showsUnsubmitted: isShown };
   }
 
   private async adoptAll(): Promise<void> {
@@ -226,17 +240,11 @@ export class Restores {
     return performance.now() - (this.failingSinceMs ?? Infinity) >= this.config.SUBMIT_DOUBT_MS;
   }
 
-  /** @throws BankClientError */
   private async sweepOf(restore: Unpassed, lasted: boolean, before: Before): Promise<Sweep> {
     const from = await sinceOf(this.database, restore, this.config.WATCH_DAYS);
-    try {
-      const sweep = await this.sweep.since(from, lasted, restore.employerIds, before);
-      this.failingSinceMs = undefined;
-      return sweep;
-    } catch (error) {
-      if (isBankError(error)) this.failingSinceMs ??= performance.now();
-      throw error;
-    }
+    const sweep = await this.sweep.since(from, lasted, restore.employerIds, before);
+    this.failingSinceMs = sweep.failure && (this.failingSinceMs ?? performance.now());
+    return sweep;
   }
 
   /** Employers with instructions at the bank that were not taken back into their record. */
@@ -265,6 +273,12 @@ export class Restores {
       unidentified,
     });
   }
+}
+
+function withBefore(unknown: readonly Unknown[], before?: Before): Unknown[] {
+  const shown = new Set(unknown.map(({ bankInstructionId }) => bankInstructionId));
+  const others = before?.unknown.filter(({ bankInstructionId }) => !shown.has(bankInstructionId)) ?? [];
+  return [...unknown, ...others];
 }
 
 /** Does the work for each, such as every employer, whatever happens to the one before it. @throws the first error */

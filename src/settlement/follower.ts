@@ -7,7 +7,7 @@ import {
   isPerhapsEmpty,
   NotFound,
 } from '../bank/errors';
-import type { BankInstruction } from '../bank/records';
+import type { BankInstruction, BankPayment } from '../bank/records';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
 import { BackgroundDatabase } from '../database/background-database';
@@ -141,8 +141,9 @@ export class Follower {
   ): Promise<SeenPayments> {
     const { instruction, account, known, run } = followed;
     const asked = { id: instruction.id, rows: known.length, ended: instruction.status !== 'SUBMITTED' };
+    const [begunAt, now, sights] = [performance.now(), this.clock.now(), Array<BankPayment>()];
+    let by: ShownBy | undefined;
     try {
-      let by: ShownBy | undefined;
       let unread: BankClientError | undefined;
       let garbled: BankClientError | undefined;
       let cutShort: BankClientError | undefined;
@@ -157,6 +158,7 @@ export class Follower {
         isOnlyFollowed: true,
         isNamedBy: namesOf(instruction.id),
         onIncoming: (marks) => cameBack.add(marks),
+        onSeen: (payment) => sights.push(payment),
         onShown: (way) => (by = way),
         onUnread: (failure, of) => {
           if (of === 'one') garbled = failure;
@@ -171,16 +173,20 @@ export class Follower {
       const isTold = seen.length === 0 || mayShowMore;
       return { seen, by, unread: isTold ? unread : undefined, garbled, cutShort, untried };
     } catch (error) {
-      if (glance?.shown && isBankError(error)) await this.recordShown(claim, followed, glance.shown);
-      const mayBeGone = error instanceof NotFound && this.lateness.isOverdue(run);
-      if (mayBeGone && (glance ?? (await this.glance.at(followed))).gone === true) {
-        const none: Sight = { seen: [], by: undefined, shown: undefined, hidden: true, gone: true };
+      const record = (sight: Sight) => {
         const unasked = { isSecond: false, isDateUnread: false };
-        const nothing = { ...none, ...unasked, cameBack, begunAt: 0, at: this.clock.now() };
-        await this.database.inEmployer(claim.employerId, (tx) =>
-          this.records.record(tx, claim, followed, nothing),
+        const read = { ...sight, ...unasked, cameBack, begunAt, at: now };
+        return this.database.inEmployer(claim.employerId, (tx) =>
+          this.records.record(tx, claim, followed, read),
         );
-      }
+      };
+      // What was shown before the read failed holds, and the next may not show it.
+      if (sights.length > 0 && isBankError(error))
+        await record({ seen: sights, by, shown: glance?.shown, hidden: false, gone: false });
+      else if (glance?.shown && isBankError(error)) await this.recordShown(claim, followed, glance.shown);
+      const mayBeGone = error instanceof NotFound && this.lateness.isOverdue(run);
+      if (mayBeGone && (glance ?? (await this.glance.at(followed))).gone === true)
+        await record({ seen: [], by: undefined, shown: undefined, hidden: true, gone: true });
       throw error;
     }
   }

@@ -17,7 +17,7 @@ import { type BankPayment, namesItsInstruction } from '../bank/records';
 import { DAY_MS, HOUR_MS } from '../domain/durations';
 import { BankReads } from '../employer/bank-reads';
 import { EmployerAccount } from '../employer/employer.entity';
-import { type InstructionAtBank, knownTo, lackingIn } from '../employer/instruction-at-bank';
+import { type InstructionAtBank, knownTo, lackingIn, sightedBy } from '../employer/instruction-at-bank';
 import { hasBothLists, may } from '../employer/payment-lists';
 import { PaymentsAlone } from '../employer/payments-alone';
 import { Sweeps } from './sweeps';
@@ -89,31 +89,26 @@ export class PaymentSource {
    * a message id of it; absence proves nothing. @throws BankClientError
    */
   async paymentsOf(account: EmployerAccount, asked: Asked, at: InstructionAtBank): Promise<BankPayment[]> {
-    const shown = await this.shownOf(account, asked, at);
-    return [...shown, ...(await this.madeElsewhere(account, asked, at, shown))];
+    const { asked: sighted, sights } = sightedBy(at);
+    const shown = await this.shownOf(account, asked, sighted);
+    await this.lookElsewhere(account, asked, sighted);
+    // Whatever the read came to that showed it.
+    const known = new Set([...at.bankIds.map(([id]) => id), ...shown.map((one) => one.bankPaymentId)]);
+    const elsewhere = sights.filter(({ bankPaymentId, messageId = '' }) => {
+      return !known.has(bankPaymentId) && at.isNamedBy(messageId);
+    });
+    return [...shown, ...elsewhere];
   }
 
   /**
    * By a sweep of the general list, which serves all that is followed then: of what is open for a day, and of what ended from its
    * first read on; that the list cannot be read to its end is no worse than that there is no more of it.
    */
-  private async madeElsewhere(
-    account: EmployerAccount,
-    asked: Asked,
-    at: InstructionAtBank,
-    shown: readonly BankPayment[],
-  ): Promise<BankPayment[]> {
-    if (!hasBothLists(account)) return [];
+  private async lookElsewhere(account: EmployerAccount, asked: Asked, at: InstructionAtBank): Promise<void> {
+    if (!hasBothLists(account)) return;
     const isYoung = !asked.ended && this.clock.now().getTime() - at.createdAt.getTime() < DAY_MS;
-    if (isYoung || !this.sweptFor.isDue(keyOf(asked))) return [];
-    this.sweptFor.note(keyOf(asked));
-    const quietly = { ...at, onIncoming: undefined };
-    const swept: BankPayment[] = [];
-    await unless(isBankError, this.sweepsOf(asked).join(asked.id, quietly, swept));
-    const known = new Set([...at.bankIds.map(([id]) => id), ...shown.map((one) => one.bankPaymentId)]);
-    return swept.filter(({ bankPaymentId, messageId = '' }) => {
-      return !known.has(bankPaymentId) && at.isNamedBy(messageId);
-    });
+    if (isYoung || !this.sweptFor.isDue(keyOf(asked))) return;
+    await unless(isBankError, this.sweptAnyhow(asked, { ...at, onIncoming: undefined }));
   }
 
   private async shownOf(
@@ -172,8 +167,7 @@ export class PaymentSource {
   ): Promise<Swept> {
     const sweeps = this.sweepsOf(asked);
     try {
-      this.sweptFor.note(keyOf(asked));
-      const swept = await sweeps.join(asked.id, at);
+      const swept = await this.sweep(asked, at, sweeps);
       if (!linked) return { swept: await this.fromOrWhole(account, asked, at, swept), by: 'sweep' };
       const isUnnamed = !swept.every(namesItsInstruction);
       return { swept: isUnnamed ? await this.named(account, at, swept) : swept, by: 'sweep' };
@@ -253,13 +247,26 @@ export class PaymentSource {
   }
 
   private sweptAnyhow(asked: Asked, at: InstructionAtBank): Promise<BankPayment[]> {
-    this.sweptFor.note(keyOf(asked));
-    return this.sweepsOf(asked)
-      .join(asked.id, at)
-      .catch((error: unknown) => {
-        if (isRequestRefused(error)) return this.ofAll.join(asked.id, at);
-        throw error;
-      });
+    return this.sweep(asked, at).catch((error: unknown) => {
+      if (isRequestRefused(error)) return this.sweep(asked, at, this.ofAll);
+      throw error;
+    });
+  }
+
+  /** What a failure of a moment kept from being shown is swept for again by the next read. @throws BankClientError */
+  private async sweep(
+    asked: Asked,
+    at: InstructionAtBank,
+    sweeps = this.sweepsOf(asked),
+  ): Promise<BankPayment[]> {
+    try {
+      const swept = await sweeps.join(asked.id, at);
+      this.sweptFor.note(keyOf(asked));
+      return swept;
+    } catch (error) {
+      if (isTooLong(error) || sweeps.failLastingly) this.sweptFor.note(keyOf(asked));
+      throw error;
+    }
   }
 
   private sweepsOf({ ended }: Asked): Sweeps {

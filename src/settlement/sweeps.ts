@@ -103,7 +103,11 @@ export class Sweeps {
     const isEnough = () => joiners.every(({ at, found }) => notAmong(found, at.bankIds).length === 0);
     const bounds = this.bounds(joiners);
     const listed = this.gateway.listPayments(bounds, mayBeOurs, undefined, onUnreadable, isEnough);
-    for await (const payment of listed) joinerOf(payment)?.found.push(payment);
+    for await (const payment of listed) {
+      const joiner = joinerOf(payment);
+      joiner?.found.push(payment);
+      joiner?.at.onSeen?.(payment);
+    }
   }
 
   private bounds(joiners: readonly Joiner[]): { from?: string } {

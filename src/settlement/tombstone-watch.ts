@@ -5,6 +5,7 @@ import { BackgroundDatabase } from '../database/background-database';
 import { isBeforeSubmit, isPastSubmit, mostSubmitted } from '../domain/bank-status';
 import type { EmployerTransaction } from '../database/database';
 import { BankReads } from '../employer/bank-reads';
+import type { InstructionAtBank } from '../employer/instruction-at-bank';
 import type { Standing } from '../employer/standing';
 import { aboutInstruction, clearOf, raiseUndecided } from '../pay-run/attention.store';
 import { foundAs, isSaidExecuted } from '../pay-run/forgotten-pay';
@@ -76,7 +77,9 @@ export class TombstoneWatch {
     };
     // Many of them may be gone: each by itself would go through everything the bank lists.
     const asked = { id, rows: known.length, ended: true };
-    const payments = async () => ({ found: await this.source.paymentsOf(account, asked, at) });
+    const payments = async (its: InstructionAtBank) => ({
+      found: await this.source.paymentsOf(account, asked, its),
+    });
     const standing = await this.reads.standing(account, at, payments);
     const { statuses, failing, isUnclear } = standing;
     if (mostSubmitted(statuses) === undefined && failing && isUnclear) throw new ReadFails('the instruction');

@@ -20,12 +20,12 @@ export class ReplacedLook {
     private readonly secondLook: SecondLook,
   ) {}
 
-  /** What the bank shows now of all that a run replaces. @throws BankClientError while the bank cannot be read */
+  /** What the bank shows now of all that a run replaces; what moved is told. @throws BankClientError while the bank cannot be read */
   of(run: PayRun): Promise<SecondReading> {
-    return this.secondLook.at(run.employerId, (tx) => instructionsReplacedBy(tx, run.id));
+    return this.toldAt(run.employerId, (tx) => instructionsReplacedBy(tx, run.id));
   }
 
-  /** Whether a run that is locked may pass its gate after such a reading. What moved, or is not shown, is told. */
+  /** Whether a run that is locked may pass its gate after such a reading. What is not shown is told. */
   standsAtGate(tx: EmployerTransaction, claim: Claim, run: PayRun, reading: SecondReading): Promise<boolean> {
     const { id, rowCount: payments, totalMinor: amountMinor } = run;
     return stands(tx, claim, run, reading, { subjectId: id, payRunId: id, payments, amountMinor });
@@ -40,7 +40,7 @@ export class ReplacedLook {
     const replaced = rows.flatMap(({ replacesPaymentId }) => replacesPaymentId ?? []);
     if (replaced.length === 0) return true;
     const replacedIn = (tx: EmployerTransaction) => instructionsOf(tx, replaced);
-    const reading = await this.secondLook.at(claim.employerId, replacedIn, { isSearchKept: true });
+    const reading = await this.toldAt(claim.employerId, replacedIn, { isSearchKept: true });
     if (reading.moved.length + reading.unseen.length === 0 && claim.missing === null) return true;
     return this.database.inEmployer(claim.employerId, async (tx) => {
       const run = await lockRun(tx, work.run.id);
@@ -48,6 +48,18 @@ export class ReplacedLook {
       const about = { ...aboutInstruction(work.instruction, work.planned), subjectId: work.planned.id };
       return stands(tx, claim, run, reading, about);
     });
+  }
+
+  /** What moved is told at once, whatever becomes of the step that looked: the bank may show it no more. */
+  private async toldAt(
+    employerId: string,
+    find: Parameters<SecondLook['at']>[1],
+    how?: Parameters<SecondLook['at']>[2],
+  ): Promise<SecondReading> {
+    const reading = await this.secondLook.at(employerId, find, how);
+    if (reading.moved.length > 0)
+      await this.database.inEmployer(employerId, (tx) => tellOfMoved(tx, reading.moved));
+    return reading;
   }
 }
 
@@ -58,11 +70,10 @@ async function stands(
   { moved, unseen }: SecondReading,
   about: Omit<Unseen, 'happened'>,
 ): Promise<boolean> {
-  if (moved.length > 0) await tellOfMoved(tx, moved);
   if (unseen.length > 0) {
     const version = await approvedVersion(tx, run);
     const alarm = { ...about, ...questionOfUnseen(`${version} pays again`, unseen) };
     await tellOfUnseen(tx, claim, 'REPLACED', alarm, [version, ...namesOfUnseen(unseen)]);
-  } else await nowSeen(tx, claim, 'REPLACED', about.subjectId);
+  } else if (moved.length === 0) await nowSeen(tx, claim, 'REPLACED', about.subjectId);
   return moved.length + unseen.length === 0;
 }

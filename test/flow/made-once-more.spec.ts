@@ -4,6 +4,7 @@ import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
 import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
 import type { Variants } from '../../src/bank-sandbox/variants';
 import type { BankRead } from '../../src/employer/employer.entity';
+import { MadeElsewhere } from '../../src/pay-run/made-elsewhere';
 import { execute } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
@@ -104,6 +105,27 @@ describe('a payment that failed, and that the bank makes once more under our mes
     await payroll.askedAbout(made.id, 'REPLACED_PAYMENT_MOVED', 10_000);
     expect(await payroll.timesPaid(rows)).toEqual([1, 0]);
   });
+
+  it.each([404, 410, 403, 422])(
+    'is not paid by the successor that was made before that, though the general list answers %s once at its gate',
+    async (status) => {
+      const id = await failedRun();
+      const { data: made } = await payroll.successorOf(id);
+      await payroll.letRest('FOLLOW');
+      await makesOnceMore();
+      const elsewhere = payroll.services[0]!.app.get(MadeElsewhere);
+      const { read } = elsewhere;
+      const refused = async (...asked: Parameters<typeof read>) => {
+        await payroll.fault({ operation: 'listPaymentTransactions', kind: String(status), nth: 1, times: 1 });
+        return read.apply(elsewhere, asked);
+      };
+      jest.spyOn(elsewhere, 'read').mockImplementationOnce(refused);
+      await payroll.approve(made);
+      await payroll.askedAbout(made.id, 'REPLACED_PAYMENT_MOVED', 20_000);
+      expect((await payroll.faults()).map(({ hits }) => hits)).toEqual([1]);
+      expect(await payroll.timesPaid(rows)).toEqual([1, 0]);
+    },
+  );
 
   it('is asked about within a day of what is followed, and leaves its run unexplained', async () => {
     const id = await failedRun();

@@ -1,6 +1,8 @@
 import axios from 'axios';
-import { NotFound } from '../../src/bank/errors';
+import { BankError, NotFound } from '../../src/bank/errors';
+import { BankGateway } from '../../src/bank/gateway';
 import { BankReads } from '../../src/employer/bank-reads';
+import { SecondLook } from '../../src/pay-run/second-look';
 import { PaymentSource } from '../../src/settlement/payment-source';
 import { execute, select } from '../support/database';
 import { eventually } from '../support/eventually';
@@ -63,6 +65,39 @@ it('what the desk was shown as executed is not declared NOT_EXECUTED once the ba
   await wakeFollowers();
   await payroll.until(id, ['SETTLED'], 20_000);
   expect(await kinds()).toEqual([]);
+});
+
+describe('a failed payment that its own list shows as settled once, at the gate of a run that pays it again', () => {
+  it.each<[string, Record<string, unknown>]>([
+    ['the general list', { operation: 'listPaymentTransactions', kind: '500-before', times: 1 }],
+    ['the account', { operation: 'getAccount', kind: '500-before', times: 1 }],
+  ])('is told though %s cannot be read then', async (_what, failure) => {
+    const variants = { linkReads: 'allowed', omitFromLists: [] } as const;
+    payroll = await Payroll.start({ sandbox: { stepMs: 400, variants } });
+    const rows = payRows(3);
+    const id = await payroll.paid(payFile(rows));
+    const account = (what: 'block' | 'unblock') =>
+      axios.post(`${payroll.bank.url}/sandbox/accounts/1002/${what}`);
+    await eventually(async () => ((await payroll.calls()).submit ?? 0) === 1, 20_000);
+    await account('block');
+    await payroll.until(id, ['FAILED'], 20_000);
+    await account('unblock');
+    await payroll.letRest('FOLLOW');
+    const { data: made } = await payroll.successorOf(id);
+    const look = payroll.services[0]!.app.get(SecondLook);
+    const { at } = look;
+    jest.spyOn(look, 'at').mockImplementationOnce(async (...asked) => {
+      const shown = { operation: 'listInstructionPaymentTransactions', kind: 'list-wrong', what: 'changed' };
+      await payroll.fault({ ...shown, field: 'status', times: 1 });
+      await payroll.fault(failure);
+      return at.apply(look, asked);
+    });
+    await payroll.approve(made);
+    await payroll.askedAbout(made.id, 'REPLACED_PAYMENT_MOVED', 20_000);
+    expect((await payroll.faults()).map(({ hits }) => hits)).toEqual([1, 1]);
+    await eventually(async () => (await kinds()).includes('CONTRADICTION'), 10_000);
+    expect(await payroll.timesPaid(rows)).toEqual([0, 0, 0]);
+  });
 });
 
 describe('a submitted instruction that the bank ended, and left its payments where they were', () => {
@@ -174,6 +209,28 @@ describe('a submitted instruction that the bank ended, and left its payments whe
       expect(await statuses()).toEqual(['VOID', 'VOID']);
     },
   );
+
+  it.each<[string, (path: string) => Promise<unknown>]>([
+    [
+      'to who declares it NOT_EXECUTED',
+      async (path) => {
+        const { status, data } = await payroll.decide(path, NOT_EXECUTED);
+        expect([status, data.code]).toEqual([503, 'BANK_UNREADABLE']);
+      },
+    ],
+    ['to who follows it', wakeFollowers],
+  ])('is kept as it was shown %s before the list failed', async (_who, read) => {
+    const { path } = await ended(2);
+    const gateway = payroll.services[0]!.app.get(BankGateway);
+    const { listInstructionPayments } = gateway;
+    jest.spyOn(gateway, 'listInstructionPayments').mockImplementationOnce(async function* (...asked) {
+      for await (const one of listInstructionPayments.apply(gateway, asked))
+        yield { ...one, status: 'SETTLED' };
+      throw new BankError(503, { raw: '' });
+    });
+    await read(path);
+    await eventually(async () => (await statuses()).every((status) => status === 'SETTLED'), 10_000);
+  });
 
   it('is kept as it was shown to who declares its payments NOT_PAID', async () => {
     const { meaning } = await overdue(2);

@@ -1,4 +1,11 @@
-import { BankError, ListUnreadable, NotFound } from '../../src/bank/errors';
+import {
+  BankError,
+  isAccessRefused,
+  isHidden,
+  ListUnreadable,
+  NotAllowed,
+  NotFound,
+} from '../../src/bank/errors';
 import type { BankGateway } from '../../src/bank/gateway';
 import type { BankPayment } from '../../src/bank/records';
 import { MadeElsewhere } from '../../src/pay-run/made-elsewhere';
@@ -28,9 +35,14 @@ const againOf = ({ instructionId }: EndedInstruction, otherwise: Partial<BankPay
     ...otherwise,
   }) as BankPayment;
 
-/** At a bank whose general list shows so much, that grows as it is given more, and then fails with what is left of failures. */
-function searching(shown: BankPayment[], failures: Error[] = []) {
-  const listPayments = jest.fn(async function* (_filter: { from: string }) {
+/**
+ * At a bank whose general list shows so much, that grows as it is given more, and then fails with what is left of failures; or
+ * is refused so often before.
+ */
+function searching(shown: BankPayment[], failures: Error[] = [], refusals = { refusedWith: 0, times: 0 }) {
+  const listPayments = jest.fn(async function* (_filter: { from?: string }) {
+    refusals.times -= 1;
+    if (refusals.times >= 0) throw refusal(refusals.refusedWith);
     yield* await Promise.resolve([...shown]);
     const failure = failures.shift();
     if (failure) throw failure;
@@ -40,7 +52,12 @@ function searching(shown: BankPayment[], failures: Error[] = []) {
   const search = async (searched: EndedInstruction[], isRecentEnough = false) =>
     (await elsewhere.read({ searched }, isRecentEnough)).moved.map(({ paymentId }) => paymentId);
   const read = (one: EndedInstruction) => elsewhere.read({ searched: [one] }, false);
-  return { search, read, clock, listPayments };
+  return { search, read, clock, listPayments, elsewhere };
+}
+
+function refusal(status: number): BankError {
+  if (status === 403) return new NotAllowed(status, { raw: '' });
+  return [404, 410].includes(status) ? new NotFound(status, { raw: '' }) : new BankError(status, { raw: '' });
 }
 
 describe('a payment that was made once more elsewhere', () => {
@@ -80,11 +97,63 @@ describe('a payment that was made once more elsewhere', () => {
     expect(await search([first, second], true)).toEqual([]);
   });
 
+  it.each([404, 410, 403, 405, 400, 422])(
+    'is seen though the list is refused once, or from a date on (%s)',
+    async (refusedWith) => {
+      for (const [times, dated] of [
+        [1, [true, true]],
+        [2, [true, true, false]],
+      ] as const) {
+        const { search, listPayments } = searching([againOf(first)], [], { refusedWith, times });
+        expect(await search([first])).toEqual(['payment-1']);
+        expect(listPayments.mock.calls.map(([{ from }]) => from !== undefined)).toEqual(dated);
+      }
+    },
+  );
+
+  it('is searched for anew by each who looks where the list was refused, which says nothing of our access', async () => {
+    const shown: BankPayment[] = [];
+    const { search, listPayments } = searching(shown, [], { refusedWith: 403, times: 3 });
+    const refused = await search([first], true).catch((error: unknown) => error);
+    expect([refused, isHidden(refused), isAccessRefused(refused)]).toMatchObject([
+      { status: 403 },
+      false,
+      false,
+    ]);
+    shown.push(againOf(first));
+    expect(await search([first], true)).toEqual(['payment-1']);
+    expect(listPayments).toHaveBeenCalledTimes(4);
+  });
+
+  it('is believed not to be shown where the list is refused again and again, and looked for anew each time', async () => {
+    const { search, read, listPayments } = searching([], [], { refusedWith: 403, times: 16 });
+    for (let n = 1; n < 5; n += 1) await expect(read(first)).rejects.toThrow(BankError);
+    expect(await read(second)).toEqual({ moved: [], unseen: [] });
+    await search([second], true);
+    expect(listPayments).toHaveBeenCalledTimes(17);
+  });
+
+  it.each([
+    ['the account', true, false],
+    ['a search', false, true],
+  ])(
+    'is waited for where the list is not found, and %s has known it to be served',
+    async (_who, isServed, wasSearched) => {
+      const refusals = { refusedWith: 404, times: 0 };
+      const { elsewhere } = searching([], [], refusals);
+      if (wasSearched) await elsewhere.read({ searched: [first] }, false);
+      refusals.times = 3;
+      await expect(elsewhere.read({ searched: [first], isServed }, false)).rejects.toThrow(BankError);
+      const never = searching([], [], { refusedWith: 404, times: 3 });
+      expect(await never.elsewhere.read({ searched: [first] }, false)).toEqual({ moved: [], unseen: [] });
+    },
+  );
+
   it('is searched for from before the oldest of all that is asked about', async () => {
     const { search, listPayments } = searching([]);
     await search([first, second]);
     const [filter] = listPayments.mock.calls[0]!;
-    expect(Date.parse(filter.from)).toBeLessThan(second.createdAt.getTime());
+    expect(Date.parse(filter.from!)).toBeLessThan(second.createdAt.getTime());
   });
 
   describe('since the list was read last', () => {

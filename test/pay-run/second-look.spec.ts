@@ -54,8 +54,13 @@ function lookWith(gateway: BankGateway, asked: EndedInstruction) {
 }
 
 /** Looks of one process. */
-function lookAgainWith(gateway: BankGateway, asked: EndedInstruction | EndedInstruction[], reads = LISTS) {
-  const account = { id: 'account', reads };
+function lookAgainWith(
+  gateway: BankGateway,
+  asked: EndedInstruction | EndedInstruction[],
+  reads = LISTS,
+  pageBase: number | null = null,
+) {
+  const account = { id: 'account', reads, pageBase };
   const database = {
     inEmployer: (_id: string, work: (tx: unknown) => unknown) =>
       work({ manager: { findBy: () => Promise.resolve([account]) } }),
@@ -517,7 +522,12 @@ describe('what ended unpaid, and that the general list shows once more under its
     messageId,
   };
 
-  function lookWhere(general: (Partial<BankPayment> | Error)[], asked = ENDED_UNPAID, reads = LISTS) {
+  function lookWhere(
+    general: (Partial<BankPayment> | Error)[],
+    asked = ENDED_UNPAID,
+    reads = LISTS,
+    pageBase: number | null = null,
+  ) {
     const own = { status: 'FAILED', wasSettled: false, bankInstructionId: '4711', bankPaymentId: '815' };
     async function* owned() {
       yield* await Promise.resolve([own]);
@@ -534,7 +544,7 @@ describe('what ended unpaid, and that the general list shows once more under its
       listInstructionPayments: owned,
       listPayments,
     } as unknown as BankGateway;
-    return { look: lookAgainWith(gateway, asked, reads), listPayments };
+    return { look: lookAgainWith(gateway, asked, reads, pageBase), listPayments };
   }
 
   it('has moved, unless that ended unpaid too, came in, is a fee, or is of its own instruction', async () => {
@@ -578,19 +588,31 @@ describe('what ended unpaid, and that the general list shows once more under its
     expect(await lookWhere([{}], released).look()).toMatchObject({ moved: [{ bankStatus: 'SETTLED' }] });
   });
 
-  it('is waited for while that list fails for a moment, and is as it ended where it is refused, lacking or too long', async () => {
-    const broken = new BankError(500, { raw: '' });
-    const { look } = lookWhere([broken]);
-    for (let n = 1; n < 5; n += 1) await expect(look()).rejects.toBe(broken);
-    expect(await look()).toEqual({ moved: [], unseen: [] });
-    for (const failure of [
-      new NotAllowed(403, { raw: '' }),
-      new NotFound(404, { raw: '' }),
-      new BankError(405, { raw: '' }),
-      new BankError(400, { raw: '' }),
-      new ListUnreadable('too-many-pages'),
-    ])
+  it.each([
+    new BankError(500, { raw: '' }),
+    new NotAllowed(403, { raw: '' }),
+    new BankError(405, { raw: '' }),
+    new BankError(400, { raw: '' }),
+  ])(
+    'is waited for while that list fails or is refused for a moment, and is as it ended then (%s)',
+    async (failure) => {
+      const { look } = lookWhere([failure]);
+      for (let n = 1; n < 5; n += 1)
+        await expect(look()).rejects.toMatchObject({ status: failure.status, isForGood: false });
+      expect(await look()).toEqual({ moved: [], unseen: [] });
+    },
+  );
+
+  it.each([new NotFound(404, { raw: '' }), new ListUnreadable('too-many-pages')])(
+    'is as it ended where that list was never there, or is too long (%s)',
+    async (failure) => {
       expect(await lookWhere([failure]).look()).toEqual({ moved: [], unseen: [] });
+    },
+  );
+
+  it('is waited for where that list is not found, and was seen to show some', async () => {
+    const { look } = lookWhere([new NotFound(404, { raw: '' })], ENDED_UNPAID, LISTS, 0);
+    await expect(look()).rejects.toThrow(BankError);
   });
 
   it('is not searched for besides where no such list may be read, and not long before it was made', async () => {
@@ -602,5 +624,121 @@ describe('what ended unpaid, and that the general list shows once more under its
     await look();
     const [filter] = listPayments.mock.calls[0] as unknown as [{ from: string }];
     expect(Date.now() - Date.parse(filter.from)).toBeLessThan(61 * 86_400_000);
+  });
+});
+
+describe('what the bank shows as paid before a read of the same look fails', () => {
+  const raw = { raw: '' };
+  type Answer = readonly [shown: Partial<BankPayment>[], failure?: Error];
+  const paid: Partial<BankPayment> = { status: 'SETTLED' };
+  const failed: Partial<BankPayment> = { status: 'FAILED' };
+  const again = { status: 'SETTLED', bankInstructionId: '5000', bankPaymentId: '999' };
+  const twin = { ...again, messageId: messageIdOf(released.instructionId, 1) };
+  const gone = () => Promise.reject(new NotFound(404, raw));
+
+  /** Looks of one process at a bank whose lists answer so; the general one by whether it is asked from a date on. */
+  function looksAt(
+    reads: string[],
+    own: () => Answer,
+    general: (isDated: boolean) => Answer = () => [[]],
+    asked = ENDED_UNPAID,
+    others: object = {},
+  ) {
+    async function* listed([shown, failure]: Answer, isWanted: (one: unknown) => boolean = () => true) {
+      for (const one of shown) {
+        const record = { wasSettled: false, bankInstructionId: '4711', bankPaymentId: '815', ...one };
+        if (isWanted(record)) yield await Promise.resolve(record);
+      }
+      if (failure) throw failure;
+    }
+    const gateway = {
+      getInstruction: gone,
+      listInstructionPayments: () => listed(own()),
+      listPayments: ({ from }: { from?: string }, isWanted: (one: unknown) => boolean) =>
+        listed(general(from !== undefined), isWanted),
+      getPayment: gone,
+      ...others,
+    } as unknown as BankGateway;
+    return lookAgainWith(gateway, asked, reads);
+  }
+  const moved = { moved: [{ bankStatus: 'SETTLED' }] };
+  const OWN = ['INSTRUCTION', 'INSTRUCTION_PAYMENTS'];
+  const broken = new BankError(500, raw);
+
+  it('is told though the search of the general list fails', async () => {
+    expect(
+      await looksAt(
+        LISTS,
+        () => [[paid]],
+        () => [[], broken],
+      )(),
+    ).toMatchObject(moved);
+  });
+
+  it.each([
+    ['for a moment', 1],
+    ['for good', 8],
+  ])('is told though its own list fails behind it, %s', async (_how, looks) => {
+    const look = looksAt(OWN, () => [[paid], broken]);
+    for (let n = 1; n <= looks; n += 1) expect(await look()).toMatchObject(moved);
+  });
+
+  it('is told though the general list, from a date on the only one, fails behind it for good', async () => {
+    const look = looksAt(
+      ['INSTRUCTION', 'PAYMENT_LIST'],
+      () => [[]],
+      () => [[paid], broken],
+    );
+    for (let n = 1; n < 8; n += 1) expect(await look()).toMatchObject(moved);
+  });
+
+  it('is told though only the whole general list shows it, made once more elsewhere, where that is the only list', async () => {
+    const look = looksAt(
+      ['INSTRUCTION', 'PAYMENT_LIST'],
+      () => [[]],
+      (isDated) => [isDated ? [] : [twin]],
+    );
+    expect(await look()).toMatchObject(moved);
+  });
+
+  it('is told though its instruction, which it is left to besides, cannot be read', async () => {
+    const left = {
+      ...released.payments[0]!,
+      status: 'VOID',
+      bankStatus: 'EXCHANGED',
+      decidedStatuses: ['EXCHANGED'],
+    };
+    const other = { ...left, paymentId: 'other', rowNo: 2, bankIds: ['816'] };
+    const declared = { ...ENDED_UNPAID, payments: [left, other] } as EndedInstruction;
+    const getInstruction = () => Promise.reject(broken);
+    const shown = [paid, { status: 'EXCHANGED', bankPaymentId: '816' }];
+    const look = looksAt(OWN, () => [shown], undefined, declared, { getInstruction });
+    expect(await look()).toMatchObject(moved);
+  });
+
+  it('is told of what was never submitted, too', async () => {
+    expect(await looksAt(OWN, () => [[paid], broken], undefined, released)()).toMatchObject(moved);
+  });
+
+  it('is told by a read of it alone, though that of another fails', async () => {
+    const other = { ...ENDED_UNPAID.payments[0]!, paymentId: 'other', rowNo: 2, bankIds: ['816'] };
+    const two = { ...ENDED_UNPAID, payments: [ENDED_UNPAID.payments[0]!, other] } as EndedInstruction;
+    const one = { ...paid, wasSettled: true, bankInstructionId: '4711', bankPaymentId: '815' };
+    const getPayment = ([id]: readonly string[]) =>
+      id === '815' ? Promise.resolve(one) : Promise.reject(broken);
+    const look = looksAt(['INSTRUCTION', 'PAYMENT'], () => [[]], undefined, two, { getPayment });
+    expect(await look()).toMatchObject(moved);
+  });
+
+  it('is waited for where only money that came in is shown so', async () => {
+    const inward = { ...twin, bankInstructionId: undefined, direction: 'INWARD' };
+    await expect(looksAt(OWN, () => [[inward], broken])()).rejects.toBe(broken);
+  });
+
+  it('is waited for where nothing is shown as paid: that it failed proves nothing of others', async () => {
+    await expect(looksAt(OWN, () => [[failed], broken])()).rejects.toBe(broken);
+    const look = looksAt(OWN, () => [[failed], broken]);
+    for (let n = 1; n < 5; n += 1) await look().catch(() => undefined);
+    expect(await look()).toMatchObject({ moved: [], unseen: [{ paymentId: 'payment' }] });
   });
 });

@@ -1,9 +1,11 @@
 import { BankError, BankUnreachable, ReadFails } from '../../src/bank/errors';
 import { Database, EmployerTransaction } from '../../src/database/database';
+import { PersonalData } from '../../src/database/personal-data';
 import { showId } from '../../src/http/prefixed-id';
 import { InstructionReader } from '../../src/submission/read-back';
 import { RestoreAdoption } from '../../src/restore/restore-adoption';
 import { RestoreCheck } from '../../src/restore/restore-check';
+import { RestoreOwners } from '../../src/restore/restore-owners';
 import type { RestoreWatch } from '../../src/restore/restore-watch';
 import type { Finding } from '../../src/restore/restore-words';
 import type { UnrecordedSubmits } from '../../src/restore/unrecorded-submits';
@@ -115,11 +117,16 @@ describe('after a restore', () => {
   });
   afterEach(() => office.close());
 
-  const reconcile = (watchDays = 30, findings: readonly Finding[] = [], unidentified: string[] = []) => {
+  const reconcile = (
+    watchDays = 30,
+    findings: readonly Finding[] = [],
+    unidentified: string[] = [],
+    adoption: object = {},
+  ) => {
     const check = new RestoreCheck(
       office.database,
       {} as InstructionReader,
-      {} as RestoreAdoption,
+      adoption as RestoreAdoption,
       {} as RestoreWatch,
       {} as UnrecordedSubmits,
       { WATCH_DAYS: watchDays },
@@ -143,6 +150,37 @@ describe('after a restore', () => {
     payments: 1,
     refusal: undefined,
   };
+
+  it('what was shown to a pass that was not brought to its end is told by the one that is', async () => {
+    await execute(
+      office.server.superuserUrl,
+      'SET session_replication_role = replica; DELETE FROM forgotten_instruction; UPDATE restore_check SET passed_at = NULL',
+    );
+    const shown = {
+      ...unclear,
+      bankInstructionId: 'bank-x',
+      status: 'SUB_REQUIRED',
+      submitted: true,
+      payments: 7,
+    };
+    const byEmployer = new Map([[ours.employer, [shown, { ...unclear, bankInstructionId: 'bank-y' }]]]);
+    const personal = new PersonalData({ PAYRUN_HASH_KEY: 'a key of at least thirty-two letters' });
+    const owners = new RestoreOwners(office.database, personal);
+    await owners.keepForgotten(RESTORE, { ...WHOLE_SWEEP, readable: false }, { byEmployer, ownerless: [] });
+    const kept =
+      'SELECT bank_instruction_id AS id FROM forgotten_instruction WHERE employer_id = $1 AND payments IS NOT NULL';
+    expect(await select(office.server.superuserUrl, kept, [ours.employer])).toEqual([{ id: 'bank-x' }]);
+    await reconcile(30, [], [], { adopt: () => Promise.resolve('a test') });
+    const late = new Map([[ours.employer, [{ ...shown, bankInstructionId: 'bank-z' }]]]);
+    await owners.keepForgotten(RESTORE, WHOLE_SWEEP, { byEmployer: late, ownerless: [] });
+    expect(await select(office.server.superuserUrl, kept, [ours.employer])).toEqual([{ id: 'bank-x' }]);
+    const [asked] = await select<{ happened: string }>(
+      office.server.superuserUrl,
+      `SELECT happened FROM attention WHERE employer_id = $1 AND kind = 'RESTORED' AND resolved_at IS NULL`,
+      [ours.employer],
+    );
+    expect(asked?.happened).toMatch(/^.*1 with 7 payments \(bank-x of run_[^ ]+, SUB_REQUIRED, a test\)/);
+  });
 
   it('runs whose approvals lapse and runs that are stopped are waited for in one order', async () => {
     const { superuserUrl } = office.server;

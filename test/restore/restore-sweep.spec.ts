@@ -3,7 +3,7 @@ import type { BankGateway } from '../../src/bank/gateway';
 import type { ListSize } from '../../src/bank/paging';
 import type { Database } from '../../src/database/database';
 import { messageIdOf } from '../../src/pay-run/message-id';
-import { RestoreSweep } from '../../src/restore/restore-sweep';
+import { type Before, RestoreSweep } from '../../src/restore/restore-sweep';
 import { UnsubmittedProof } from '../../src/submission/unsubmitted-proof';
 
 const raw = { raw: '' };
@@ -46,8 +46,15 @@ interface Known {
   mayGoOnSince?: true | 'at first';
   /** Ids of payments that the record has of the instruction that it knows. */
   recorded?: readonly string[];
-  /** What the list without a date fails with behind what it shows. */
+  /** What the list without a date fails with behind what it shows; and that from a date on, from the second time on. */
   failure?: Error;
+  failureAgain?: Error;
+  /** Whether the former does, too. */
+  failsWholeAgain?: true;
+  /** What reads of an instruction fail with. */
+  away?: Error;
+  /** What an earlier reading showed of what the record has. */
+  moved?: Before['moved'];
   /** Whether the list was seen to show what is not submitted before. */
   showsUnsubmitted?: boolean;
   lagMs?: number;
@@ -70,6 +77,10 @@ function sweep(
     mayGoOnSince,
     recorded = [],
     failure,
+    failureAgain,
+    failsWholeAgain,
+    away,
+    moved = [],
     showsUnsubmitted = false,
     lagMs = 0,
   }: Known = {},
@@ -85,6 +96,8 @@ function sweep(
     asked.push(from);
     const answer = from === undefined ? all : since;
     if (answer instanceof Error) throw answer;
+    const isAgain = asked.filter((one) => one === from).length > 1;
+    if (failureAgain && isAgain && (failsWholeAgain || from !== undefined)) throw failureAgain;
     const wanted = answer.filter((one) => isWanted({ ...one, madeMs: one.datedMs }));
     if (wanted.some(({ isOdd }) => isOdd)) throw new ContractDrift(['status']);
     yield* await Promise.resolve(wanted);
@@ -98,6 +111,7 @@ function sweep(
     listStatuses,
     getInstruction: (id: string) => {
       read.push(performance.now() < listedMs + lagMs - 2 ? `${id} at once` : id);
+      if (away) return Promise.reject(away);
       return id in shown
         ? Promise.resolve({ bankInstructionId: shown[id], status: shownStatus })
         : Promise.reject(new NotFound(404, raw));
@@ -125,7 +139,7 @@ function sweep(
   } as unknown as Database;
   const proof = new UnsubmittedProof(database, gateway);
   const sweeping = new RestoreSweep(database, gateway, proof, { BANK_LAG_BOUND_MS: lagMs });
-  const before = { unknown: [], unidentified, showsUnsubmitted };
+  const before = { unknown: [], moved, unidentified, showsUnsubmitted };
   return { asked, read, found: sweeping.since(FROM, false, ['7'], before) };
 }
 
@@ -176,7 +190,8 @@ describe('what a bank lists after a restore', () => {
   });
 
   it('is read again where it cannot be read to its end for now', async () => {
-    await expect(sweep(new ListUnreadable('gap'), []).found).rejects.toThrow(ListUnreadable);
+    const found = await sweep(new ListUnreadable('gap'), []).found;
+    expect(found).toMatchObject({ readable: false, failure: new ListUnreadable('gap') });
   });
 
   it.each([
@@ -281,6 +296,89 @@ describe('a list of a bank after a restore', () => {
     expect(await found).toMatchObject({ readable: true });
     const from = FROM.toISOString();
     expect(asked).toEqual([from, undefined, from, undefined]);
+  });
+
+  it.each([
+    ['not found', new NotFound(404, raw)],
+    ['refused', new BankError(400, raw)],
+  ])('has shown what it showed at first, where it is %s when it is read anew', async (_how, failureAgain) => {
+    const forgotten = { ...another, status: 'SETTLED', bankInstructionId: 'X' };
+    const known = { mayGoOnSince: 'at first', failureAgain, shown: { X: 'X' } } as const;
+    const { asked, found } = sweep([settled], [settled, forgotten], known);
+    expect(await found).toMatchObject({ readable: false, unknown: [{ bankInstructionId: 'X' }] });
+    expect(asked).toHaveLength(4);
+  });
+
+  it('has shown what the whole one showed at first, too', async () => {
+    const forgotten = { ...another, status: 'SETTLED', bankInstructionId: 'X' };
+    const failureAgain = new NotFound(404, raw);
+    const known = {
+      mayGoOnSince: 'at first',
+      failureAgain,
+      failsWholeAgain: true,
+      shown: { X: 'X' },
+    } as const;
+    const { found } = sweep([settled, forgotten], [], known);
+    expect(await found).toMatchObject({ unknown: [{ bankInstructionId: 'X' }] });
+  });
+
+  it.each([
+    ['it fails', { failure: new BankError(503, raw), shown: { X: 'X' } }],
+    ['reads of instructions fail', { away: new BankError(503, raw) }],
+  ])('has shown what it showed before %s, which is no reading of it', async (_what, known: Known) => {
+    const forgotten = { ...another, status: 'SETTLED', bankInstructionId: 'X' };
+    expect(await sweep([settled, forgotten], [forgotten], known).found).toMatchObject({
+      readable: false,
+      failure: new BankError(503, raw),
+      unknown: [{ bankInstructionId: 'X', instructionId: NEW, submitted: true }],
+    });
+  });
+
+  it('has shown what it showed before the proof fails that it shows what is unsubmitted', async () => {
+    const held = {
+      ...another,
+      status: 'INITIATED',
+      bankInstructionId: RECORDED,
+      messageId: messageIdOf(KNOWN, 2),
+    };
+    const forgotten = { ...another, ids: ['817'], bankPaymentId: '817' };
+    const { found } = sweep([settled, held, forgotten], [], { away: new BankError(503, raw) });
+    expect(await found).toMatchObject({
+      readable: false,
+      failure: new BankError(503, raw),
+      unknown: [{ bankInstructionId: 'payment 817', instructionId: NEW }],
+    });
+  });
+
+  it('tells by now whose it is that an earlier reading could not, under the same name', async () => {
+    const unidentified = ['payment 816'];
+    expect(await sweep([settled, another], [], { unidentified }).found).toMatchObject({ unidentified: [] });
+  });
+
+  it('reads no other instruction once one cannot be read for now, nor the whole list once the other cannot', async () => {
+    const two = ['X', 'Y'].map((id, n) => ({
+      ...another,
+      bankInstructionId: id,
+      ids: [`90${n}`],
+      bankPaymentId: `90${n}`,
+    }));
+    const { read, found } = sweep([settled, ...two], [], { away: new BankError(503, raw) });
+    expect((await found).unknown).toHaveLength(2);
+    expect(read).toHaveLength(1);
+    const { asked, found: failing } = sweep([settled], new BankError(503, raw));
+    expect((await failing).failure).toBeInstanceOf(BankError);
+    expect(asked).toHaveLength(1);
+  });
+
+  it('is not taken for forgotten by message ids of the record alone, while the bank cannot be read', async () => {
+    const asZ = { ...settled, bankInstructionId: 'Z' };
+    expect(await sweep([asZ], [], { away: new BankError(503, raw) }).found).toMatchObject({ unknown: [] });
+  });
+
+  it('shows what is the record’s as an earlier reading did, too, once', async () => {
+    const moved = [{ bankInstructionId: undefined, instructionId: KNOWN, status: 'SETTLED' }];
+    for (const listed of [[], [settled]])
+      expect((await sweep(listed, [], { moved }).found).moved).toEqual(moved);
   });
 
   const initiated = { ...ours(NEW), status: 'INITIATED', ids: ['818'], bankPaymentId: '818' };
@@ -414,7 +512,8 @@ describe('a list of a bank after a restore', () => {
   });
 
   it.each([[undefined], [+FROM]])('is not where one that may be as young cannot be (%s)', async (datedMs) => {
-    await expect(sweep([{ ...odd, datedMs }, settled], []).found).rejects.toThrow(ContractDrift);
+    const { failure } = await sweep([{ ...odd, datedMs }, settled], []).found;
+    expect(failure).toBeInstanceOf(ContractDrift);
   });
 
   it.each([

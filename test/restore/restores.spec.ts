@@ -28,6 +28,8 @@ afterEach(() => jest.restoreAllMocks());
 
 const NOW = '2026-03-10T10:00:00Z';
 
+const noneOwned = () => Promise.resolve({ byEmployer: new Map(), ownerless: [] });
+
 /** Restores at a database and a guard of which a tick asks so much, and nothing else. */
 function restoresOf(
   database: Record<string, unknown>,
@@ -51,7 +53,7 @@ function restoresOf(
     { check } as unknown as RestoreGuard,
     sweep as unknown as RestoreSweep,
     { showsUnsubmitted: () => Promise.resolve(false), ...lists } as unknown as BankLists,
-    owners as unknown as RestoreOwners,
+    { of: noneOwned, keepForgotten: () => Promise.resolve(), ...owners } as unknown as RestoreOwners,
     fence as unknown as RestoreFence,
     ofEmployer as unknown as RestoreCheck,
     { registry: new Registry() } as unknown as Metrics,
@@ -63,7 +65,7 @@ it('tries a bank again that could not be read after a restore', async () => {
   let reads = 0;
   const since = () => {
     reads += 1;
-    return Promise.reject(new BankUnreachable('a test', false));
+    return Promise.resolve({ ...WHOLE_SWEEP, failure: new BankUnreachable('a test', false) });
   };
   const pending = { id: '1', dataUntil: new Date(NOW), noticedAt: new Date(NOW), employerIds: ['7'] };
   const fake = {
@@ -93,7 +95,7 @@ it('believes that a list cannot be read once it could not for two minutes, howev
   const since = (_from: Date, lasted: boolean) => {
     told.push(lasted);
     nowMs += 180_000;
-    return Promise.reject(new BankUnreachable('a test', true));
+    return Promise.resolve({ ...WHOLE_SWEEP, failure: new BankUnreachable('a test', true) });
   };
   const restores = restoresOf(fake, () => Promise.resolve(true), { sweep: { since } });
   for (let n = 0; n < 3; n += 1) {
@@ -131,10 +133,6 @@ it('takes over of one employer what waits for that, though the bank cannot be re
   const reconcile = jest.fn().mockRejectedValue(new BankUnreachable('a test', false));
   const restores = restoresOf(fake, () => Promise.resolve(true), {
     sweep: { since: () => Promise.resolve(WHOLE_SWEEP) },
-    owners: {
-      of: () => Promise.resolve({ byEmployer: new Map(), ownerless: [] }),
-      keepForgotten: () => Promise.resolve(),
-    },
     check: { reconcile, adoptWaiting },
   });
   await restores.tick();
@@ -158,15 +156,11 @@ it.each([
   const restores = restoresOf(fake, () => Promise.resolve(true), {
     sweep: { since },
     lists: { showsUnsubmitted },
-    owners: {
-      of: () => Promise.resolve({ byEmployer: new Map(), ownerless: [] }),
-      keepForgotten: () => Promise.resolve(),
-    },
     check: { reconcile: () => Promise.resolve() },
   });
   await restores.tick();
   expect(asked).toEqual(days);
-  const before = { unknown: [], unidentified: [], showsUnsubmitted: true };
+  const before = { unknown: [], moved: [], unidentified: [], showsUnsubmitted: true };
   expect(since.mock.calls).toEqual([[expect.any(Date), false, ['7'], before]]);
 });
 
@@ -188,6 +182,49 @@ it('asks nothing more where there never was a restore', async () => {
   );
   await restores.tick();
   expect(transaction).not.toHaveBeenCalled();
+});
+
+it.each([
+  ['the list failed behind what it showed', new BankUnreachable('a test', true), undefined],
+  ['its check was not brought to its end', undefined, new BankUnreachable('a test', true)],
+])('knows what an earlier pass was shown, where %s', async (_how, failure, failed) => {
+  const noticedAt = new Date(NOW);
+  const pending = { id: '1', dataUntil: noticedAt, noticedAt, employerIds: ['7'], unpassed: ['7'] };
+  const fake = {
+    outsideEmployers: (work: unknown) => Promise.resolve(work === untoldRestores ? [] : [pending]),
+    inEmployer: () => Promise.resolve(false),
+    asWorker: () => Promise.resolve([]),
+  };
+  const shown = {
+    unknown: [{ bankInstructionId: 'X' }],
+    moved: [{ status: 'SETTLED' }],
+    unidentified: ['9'],
+  };
+  const since = jest
+    .fn()
+    .mockResolvedValueOnce({ ...WHOLE_SWEEP, ...shown, failure })
+    .mockResolvedValue(WHOLE_SWEEP);
+  const reconcile = jest.fn().mockResolvedValue(undefined);
+  if (failed) reconcile.mockRejectedValueOnce(failed);
+  const keepForgotten = jest.fn().mockResolvedValue(undefined);
+  const restores = restoresOf(fake, () => Promise.resolve(true), {
+    sweep: { since },
+    owners: { keepForgotten },
+    check: { reconcile },
+  });
+  const passed = jest.spyOn(performance, 'now').mockReturnValue(1_000_000);
+  await restores.tick();
+  expect(keepForgotten).toHaveBeenCalledWith('1', expect.objectContaining(shown), expect.anything());
+  expect(reconcile).toHaveBeenCalledTimes(failure ? 0 : 1);
+  passed.mockReturnValue(1_010_000);
+  await restores.tick();
+  const before = expect.objectContaining({ ...shown, showsUnsubmitted: false }) as unknown;
+  expect(since).toHaveBeenLastCalledWith(expect.anything(), false, ['7'], before);
+  // Of what this one showed again, the one before it told more.
+  passed.mockReturnValue(1_020_000);
+  await restores.tick();
+  const unknown = expect.objectContaining({ unknown: shown.unknown }) as unknown;
+  expect(since).toHaveBeenLastCalledWith(expect.anything(), false, ['7'], unknown);
 });
 
 describe('what was fenced after a restore, by a later list of the bank', () => {

@@ -20,6 +20,7 @@ import { messageIdOf, namesOf } from '../../src/pay-run/message-id';
 import { PaymentSource } from '../../src/settlement/payment-source';
 import { emptyList } from '../support/empty-list';
 import { faultsOf, readsOf } from '../support/reads-of';
+import { MovedClock } from '../support/payroll';
 
 const READS: BankRead[] = ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'];
 const OURS = '018f0000-0000-7000-8000-000000000001';
@@ -716,4 +717,76 @@ it('sees what was made once more elsewhere where the general list shows it, and 
   const account = { reads: ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'] } as EmployerAccount;
   const found = await source.paymentsOf(account, { id: OURS, rows: 1, ended: true }, at);
   expect(found.map(({ bankPaymentId }) => bankPaymentId)).toEqual(['901', '990']);
+});
+
+describe('what was made once more elsewhere, and the general list shows beside own lists', () => {
+  const account = { reads: ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'] } as EmployerAccount;
+  const idOf = (n: number) => `018f0000-0000-7000-8000-00000000000${n}`;
+
+  /** Reads of instructions at a bank whose general list is answered so each time, or else shows one of each made again. */
+  function reads(failures: (Error | undefined)[]) {
+    const gateway = {
+      listInstructionPayments: async function* (bankInstructionId: string) {
+        yield await Promise.resolve({ bankPaymentId: `90${bankInstructionId}`, bankInstructionId });
+      },
+      listPayments: jest.fn(async function* (_: { from?: string }, isWanted: (one: unknown) => boolean) {
+        const failure = failures.shift();
+        if (failure instanceof BankError) throw failure;
+        for (const n of [1, 2, 3, 4, 5, 6, 7]) {
+          const again = {
+            bankPaymentId: `99${n}`,
+            bankInstructionId: 'other',
+            messageId: messageIdOf(idOf(n), 1),
+          };
+          if (isWanted(again)) yield await Promise.resolve(again);
+        }
+        if (failure) throw failure;
+      }),
+    };
+    const clock = new MovedClock();
+    const bank = gateway as unknown as BankGateway;
+    const source = new PaymentSource(
+      readsOf(gateway, undefined, undefined, clock),
+      new PaymentsAlone(bank, faultsOf()),
+      bank,
+      clock,
+    );
+    const read = (n: number) => {
+      const at = {
+        bankInstructionId: String(n),
+        createdAt: new Date(0),
+        bankIds: [[`90${n}`]] as KnownIds[],
+        isNamedBy: namesOf(idOf(n)),
+      };
+      const found = source.paymentsOf(account, { id: idOf(n), rows: 1, ended: true }, at);
+      return found.then((payments) => payments.map(({ bankPaymentId }) => bankPaymentId));
+    };
+    return { read, clock, listPayments: gateway.listPayments };
+  }
+
+  it.each([1, 7])('is seen before that fails for good, where %s are read at once', async (many) => {
+    const numbers = Array.from({ length: many }, (_none, n) => n + 1);
+    const { read } = reads(Array<Error>(3).fill(new ListUnreadable('too-many-pages')));
+    expect(await Promise.all(numbers.map(read))).toEqual(numbers.map((n) => [`90${n}`, `99${n}`]));
+  });
+
+  it('is looked for again by the next read where that failed for a moment, and the day after where it did so again', async () => {
+    const moment = new BankError(503, { raw: '' });
+    const { read, clock, listPayments } = reads([moment, undefined]);
+    expect(await read(1)).toEqual(['901']);
+    expect(await read(1)).toEqual(['901', '991']);
+    expect(await read(1)).toEqual(['901']);
+    clock.offsetMs = 86_400_000;
+    expect(await read(1)).toEqual(['901', '991']);
+    expect(listPayments).toHaveBeenCalledTimes(3);
+    const lasting = reads([moment, moment]);
+    for (let n = 1; n <= 3; n += 1) expect(await lasting.read(1)).toEqual(['901']);
+    expect(lasting.listPayments).toHaveBeenCalledTimes(2);
+  });
+
+  it('is looked for in all of the list where that refuses to begin anywhere', async () => {
+    const { read, listPayments } = reads([new BankError(400, { raw: '' })]);
+    expect(await read(1)).toEqual(['901', '991']);
+    expect(listPayments.mock.calls.map(([{ from }]) => from !== undefined)).toEqual([true, false]);
+  });
 });
