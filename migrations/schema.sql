@@ -77,6 +77,7 @@ CREATE TABLE approval (
   voided_at timestamp with time zone,
   voided_reason text,
   id uuid NOT NULL,
+  known_restores integer NOT NULL DEFAULT known_restores(),
   CONSTRAINT approval_approver_id_fkey FOREIGN KEY (approver_id) REFERENCES person(id),
   CONSTRAINT approval_check CHECK (((voided_at IS NULL) = (voided_reason IS NULL))),
   CONSTRAINT approval_employer_id_pay_run_id_run_version_root_hash_prep_fkey FOREIGN KEY (employer_id, pay_run_id, run_version, root_hash, prepared_by) REFERENCES pay_run_version(employer_id, pay_run_id, run_version, root_hash, prepared_by),
@@ -352,6 +353,7 @@ CREATE TABLE database_restore (
   told_at timestamp with time zone,
   bank_read_at timestamp with time zone,
   unsubmitted_shown_at timestamp with time zone,
+  nth integer NOT NULL DEFAULT (known_restores() + 1),
   CONSTRAINT database_restore_pkey PRIMARY KEY (id),
   CONSTRAINT database_restore_what_check CHECK (((length(what) >= 1) AND (length(what) <= 1000)))
 );
@@ -375,6 +377,7 @@ CREATE TABLE employer (
   run_limit_minor amount_minor,
   increase_limit_bp integer,
   days_ahead_limit integer,
+  known_restores integer NOT NULL DEFAULT known_restores(),
   CONSTRAINT employer_approvals_required_check CHECK (((approvals_required >= 1) AND (approvals_required <= 5))),
   CONSTRAINT employer_check CHECK (((stopped_at IS NULL) = (stopped_reason IS NULL))),
   CONSTRAINT employer_days_ahead_limit_check CHECK (((days_ahead_limit >= 7) AND (days_ahead_limit <= 366))),
@@ -873,6 +876,7 @@ CREATE TABLE pay_release (
   withdrawn_by uuid,
   withdrawn_reason text,
   payment_id uuid,
+  known_restores integer NOT NULL DEFAULT known_restores(),
   CONSTRAINT pay_release_employer_id_fkey FOREIGN KEY (employer_id) REFERENCES employer(id),
   CONSTRAINT pay_release_pkey PRIMARY KEY (employer_id, period, kind_of_pay, employee_id, sequence),
   CONSTRAINT pay_release_reason_check CHECK (((length(reason) >= 3) AND (length(reason) <= 500))),
@@ -918,6 +922,7 @@ CREATE TABLE pay_run (
   balance_read_at timestamp with time zone,
   balance_asked_at timestamp with time zone,
   balance_even_at timestamp with time zone,
+  known_restores integer NOT NULL DEFAULT known_restores(),
   CONSTRAINT balance_has_its_time CHECK (((balance_before_minor IS NULL) = (balance_read_at IS NULL))),
   CONSTRAINT lapse_is_over_once_ready CHECK (((status <> 'READY'::text) OR (lapse_reason IS NULL))),
   CONSTRAINT pay_run_check CHECK (((sequence = 0) OR (parent_run_id IS NOT NULL))),
@@ -1320,6 +1325,7 @@ CREATE TABLE submit_attempt (
   outcome text,
   outcome_detail text,
   finished_at timestamp with time zone,
+  known_restores integer NOT NULL DEFAULT known_restores(),
   CONSTRAINT submit_attempt_employer_id_instruction_id_fkey FOREIGN KEY (employer_id, instruction_id) REFERENCES instruction(employer_id, id),
   CONSTRAINT submit_attempt_employer_id_planned_instruction_id_fkey FOREIGN KEY (employer_id, planned_instruction_id) REFERENCES planned_instruction(employer_id, id),
   CONSTRAINT submit_attempt_outcome_check CHECK ((outcome = ANY (ARRAY['EXECUTED'::text, 'REFUSED'::text, 'IN_DOUBT'::text, 'PROVEN_UNSENT'::text]))),
@@ -1514,6 +1520,14 @@ AS $function$
         RETURN NEW;
       END $function$;
 
+CREATE OR REPLACE FUNCTION public.known_restores()
+ RETURNS integer
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+        SELECT coalesce(max(nth), 0) FROM database_restore $function$;
+
 CREATE OR REPLACE FUNCTION public.lock_for_call(of_employer uuid, run uuid, of_instruction uuid, account uuid, subject uuid, of_holder text, of_epoch bigint, OUT run_status text, OUT ended boolean, OUT stopped boolean, OUT restored boolean, OUT instruction_status text, OUT held boolean, OUT account_status text)
  RETURNS record
  LANGUAGE plpgsql
@@ -1585,18 +1599,17 @@ CREATE OR REPLACE FUNCTION public.may_be_paid_by_another(employer uuid, replaced
  STABLE
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-        SELECT EXISTS (SELECT FROM payment p JOIN pay_run own ON own.employer_id = p.employer_id AND own.id = p.pay_run_id
-          WHERE p.employer_id = employer AND p.id = replaced
-            AND (restore_leaves_in_doubt(employer, own.created_at) OR EXISTS (
-              SELECT FROM pay_run r
-              WHERE r.employer_id = employer AND r.period = p.period AND r.id <> own.id
-                AND (EXISTS (SELECT FROM forgotten_instruction f
-                    WHERE f.employer_id = employer AND f.pay_run_id = r.id AND f.adopted_at IS NULL)
-                  OR r.status = 'CANCELLED'
-                    AND EXISTS (SELECT FROM database_restore d WHERE d.noticed_at > r.created_at))
-                AND EXISTS (SELECT FROM payment o
-                  WHERE o.employer_id = employer AND o.period = p.period AND o.kind_of_pay = p.kind_of_pay
-                    AND o.employee_id = p.employee_id AND o.pay_run_id = r.id AND o.release_sequence >= release)))) $function$;
+      SELECT EXISTS (SELECT FROM payment p JOIN pay_run own ON own.employer_id = p.employer_id AND own.id = p.pay_run_id
+        WHERE p.employer_id = employer AND p.id = replaced
+          AND (restore_leaves_in_doubt(employer, own.known_restores, own.created_at) OR EXISTS (
+            SELECT FROM pay_run r
+            WHERE r.employer_id = employer AND r.period = p.period AND r.id <> own.id
+              AND (EXISTS (SELECT FROM forgotten_instruction f
+                  WHERE f.employer_id = employer AND f.pay_run_id = r.id AND f.adopted_at IS NULL)
+                OR r.status = 'CANCELLED' AND EXISTS (SELECT FROM database_restore d WHERE d.nth > r.known_restores))
+              AND EXISTS (SELECT FROM payment o
+                WHERE o.employer_id = employer AND o.period = p.period AND o.kind_of_pay = p.kind_of_pay
+                  AND o.employee_id = p.employee_id AND o.pay_run_id = r.id AND o.release_sequence >= release)))) $function$;
 
 CREATE OR REPLACE FUNCTION public.paid_before(employer uuid, run uuid, OUT period pay_period, OUT run_ids uuid[])
  RETURNS record
@@ -1748,15 +1761,14 @@ CREATE OR REPLACE FUNCTION public.refuse_arming_after_a_restore()
  LANGUAGE plpgsql
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-      BEGIN
-        IF (SELECT max(s.attempted_at) FROM submit_attempt s WHERE s.employer_id = NEW.employer_id
-              AND s.planned_instruction_id = NEW.planned_instruction_id AND s.instruction_id = NEW.id)
-            < (SELECT max(noticed_at) FROM database_restore) THEN
-          RAISE EXCEPTION 'a submit from before a restore is not sent again: that it was may be forgotten'
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'submit_before_a_restore_is_not_sent_again';
-        END IF;
-        RETURN NEW;
-      END $function$;
+    BEGIN
+      IF (SELECT max(s.known_restores) FROM submit_attempt s WHERE s.employer_id = NEW.employer_id
+            AND s.planned_instruction_id = NEW.planned_instruction_id AND s.instruction_id = NEW.id) < known_restores() THEN
+        RAISE EXCEPTION 'a submit from before a restore is not sent again: that it was may be forgotten'
+          USING ERRCODE = 'check_violation', CONSTRAINT = 'submit_before_a_restore_is_not_sent_again';
+      END IF;
+      RETURN NEW;
+    END $function$;
 
 CREATE OR REPLACE FUNCTION public.refuse_bank_payment_of_nobody()
  RETURNS trigger
@@ -2750,15 +2762,20 @@ AS $function$
             WHERE b.employer_id = employer AND b.instruction_id = ANY (moved));
       END $function$;
 
-CREATE OR REPLACE FUNCTION public.restore_leaves_in_doubt(employer uuid, since timestamp with time zone)
+CREATE OR REPLACE FUNCTION public.restore_leaves_in_doubt(employer uuid, known integer, since timestamp with time zone)
  RETURNS boolean
  LANGUAGE sql
  STABLE
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-        SELECT EXISTS (SELECT FROM database_restore d WHERE d.noticed_at > since
-            AND NOT EXISTS (SELECT FROM restore_check c WHERE c.employer_id = employer AND c.restore_id = d.id
-              AND c.passed_at IS NOT NULL AND NOT c.needs_evidence))
+        SELECT EXISTS (SELECT FROM database_restore d WHERE d.nth > known
+            AND (NOT EXISTS (SELECT FROM restore_check c WHERE c.employer_id = employer AND c.restore_id = d.id
+                AND c.passed_at IS NOT NULL AND NOT c.needs_evidence)
+              OR EXISTS (SELECT FROM forgotten_debit f
+                JOIN employer_account a ON a.employer_id = employer AND a.iban_hash = f.debtor_hash
+                WHERE f.restore_id = d.id)
+              OR EXISTS (SELECT FROM forgotten_instruction f WHERE f.employer_id = employer AND f.restore_id = d.id
+                AND f.pay_run_id IS NULL AND f.adopted_at IS NULL)))
           OR EXISTS (SELECT FROM forgotten_instruction f WHERE f.employer_id = employer AND f.pay_run_id IS NULL
             AND f.adopted_at IS NULL AND f.found_at > since) $function$;
 

@@ -84,7 +84,7 @@ export class RestoreGuard {
       await this.record();
       return false;
     }
-    if (found.seq === null || (found.mark_age_ms ?? 0) >= MARK_MS) await this.mark();
+    if (found.seq === null || isDue(found.mark_age_ms ?? 0)) await this.mark();
     else await this.keep(BigInt(found.seq));
     return found.told;
   }
@@ -109,7 +109,10 @@ export class RestoreGuard {
   }
 
   private async mark(): Promise<void> {
-    const seq = await this.database.outsideEmployers((tx) => makeMark(tx, this.witness));
+    const seq = await this.database.outsideEmployers(async (tx) => {
+      await putMarksRight(tx);
+      return makeMark(tx, this.witness);
+    });
     await this.keep(seq);
   }
 
@@ -201,6 +204,16 @@ async function makeMark(tx: Transaction, { id, seq }: RestoreWitness): Promise<b
   );
   if (made === undefined) throw new Error('a mark was not made');
   return BigInt(made.seq);
+}
+
+/** Whether a mark is to be made: the last is old, or dated ahead by a clock that was put right since. */
+function isDue(ageMs: number): boolean {
+  return ageMs < 0 || ageMs >= MARK_MS;
+}
+
+/** Of what is dated ahead, also by a witness that is no more, nobody could tell later that it was: data do not reach so far. */
+async function putMarksRight(tx: Transaction): Promise<void> {
+  await tx.query('UPDATE restore_mark SET seen_at = clock_timestamp() WHERE seen_at > clock_timestamp()');
 }
 
 /** Whether there is something to record for the first time. */

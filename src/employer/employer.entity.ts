@@ -30,6 +30,8 @@ export class Employer {
   @Column('timestamptz', { nullable: true }) stoppedAt!: Date | null;
   @Column('text', { nullable: true }) stoppedReason!: string | null;
   @Column('timestamptz') createdAt!: Date;
+  /** How many restores of the database were known when it was made: the database sets it. */
+  @Column({ type: 'integer', insert: false, update: false }) knownRestores?: number;
 }
 
 /** An account of an employer at the bank: the debtor of its pay runs. */

@@ -63,9 +63,9 @@ const EXECUTED_UNTIL = `greatest(f.found_at, coalesce(f.execution_date, f.found_
 /**
  * A run that may be one which a restored database has forgotten, and the bank executed or will, of whatever date this one is:
  * of a month before that in which the bank may execute what was forgotten, of that or the next, or as far ahead of these as
- * pay may be. Where the doubt is of known runs alone, only one of the month of such a run is. An employer that was made later
- * may itself have been forgotten: it is held by what the bank shows, and no record knows, of its accounts or of nobody can
- * tell whose.
+ * pay may be. Where the doubt is of known runs alone, only one of the month of such a run is. By what the bank shows, and no
+ * record knows, of its accounts every employer is held: one of them may have been another's before. One that was made later
+ * may itself have been forgotten: it is also held by what nobody can tell whose it is.
  */
 async function findForgotten(tx: EmployerTransaction, { period }: PayKey): Promise<void> {
   await note(
@@ -76,18 +76,19 @@ async function findForgotten(tx: EmployerTransaction, { period }: PayKey): Promi
      FROM employer e CROSS JOIN LATERAL (SELECT to_date($3, 'YYYY-MM') - make_interval(months => $4) AS begins,
        make_interval(days => $5) AS ahead) AS span
      WHERE e.id = $2 AND (
-       EXISTS (SELECT FROM database_restore d WHERE d.noticed_at > e.created_at AND d.noticed_at + ahead > begins
+       EXISTS (SELECT FROM database_restore d WHERE d.nth > e.known_restores AND d.noticed_at + ahead > begins
          AND NOT EXISTS (SELECT FROM restore_check c WHERE c.employer_id = e.id AND c.restore_id = d.id
            AND c.passed_at IS NOT NULL AND (NOT c.needs_evidence OR NOT c.may_lack_runs AND NOT EXISTS (
              SELECT FROM pay_run r
-             WHERE r.employer_id = e.id AND r.period = $3 AND r.created_at < d.noticed_at))))
+             WHERE r.employer_id = e.id AND r.period = $3 AND r.known_restores < d.nth))))
        OR EXISTS (SELECT FROM forgotten_instruction f WHERE f.employer_id = e.id AND f.pay_run_id IS NULL
          AND f.adopted_at IS NULL AND ${EXECUTED_UNTIL} > begins)
-       OR EXISTS (SELECT FROM database_restore d WHERE d.noticed_at <= e.created_at
+       OR EXISTS (SELECT FROM forgotten_debit f JOIN employer_account a ON a.iban_hash = f.debtor_hash
+         WHERE a.employer_id = e.id AND ${EXECUTED_UNTIL} > begins)
+       OR EXISTS (SELECT FROM database_restore d WHERE d.nth <= e.known_restores
          AND (d.bank_read_at IS NULL AND d.noticed_at + ahead > begins
-           OR EXISTS (SELECT FROM forgotten_debit f WHERE f.restore_id = d.id AND ${EXECUTED_UNTIL} > begins
-             AND (f.debtor_hash IS NULL OR EXISTS (SELECT FROM employer_account a
-               WHERE a.employer_id = e.id AND a.iban_hash = f.debtor_hash))))))`,
+           OR EXISTS (SELECT FROM forgotten_debit f WHERE f.restore_id = d.id AND f.debtor_hash IS NULL
+             AND ${EXECUTED_UNTIL} > begins))))`,
     [tx.employerId, period, 1 + MOST_MONTHS_AHEAD, MAX_DAYS_AHEAD],
   );
 }
@@ -206,7 +207,7 @@ async function findPaidUnknown(tx: EmployerTransaction, rows: string): Promise<v
      FROM ${rows} AS u
      JOIN payment p ON p.employer_id = $2 AND p.id = u.replaces_payment_id
      JOIN pay_run r ON r.employer_id = p.employer_id AND r.id = p.pay_run_id
-     WHERE restore_leaves_in_doubt(r.employer_id, r.created_at)
+     WHERE restore_leaves_in_doubt(r.employer_id, r.known_restores, r.created_at)
        AND NOT EXISTS (SELECT FROM pg_temp.found_hold h
          WHERE h.code IN ($1, 'EMPLOYEE_ALREADY_PAID') AND h.line = u.line)`,
     [tx.employerId],

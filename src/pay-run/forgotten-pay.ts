@@ -12,7 +12,7 @@ export const MAY_HAVE_PAID = `(EXISTS (SELECT FROM forgotten_instruction f
   OR EXISTS (SELECT FROM moved_instruction m
     JOIN instruction i ON i.employer_id = m.employer_id AND i.id = m.instruction_id
     WHERE m.employer_id = r.employer_id AND i.pay_run_id = r.id)
-  OR r.status = 'CANCELLED' AND EXISTS (SELECT FROM database_restore d WHERE d.noticed_at > r.created_at))`;
+  OR r.status = 'CANCELLED' AND r.known_restores < known_restores())`;
 
 /** The other runs of a period that may have paid. */
 export async function runsThatMayHavePaid(

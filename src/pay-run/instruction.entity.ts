@@ -57,6 +57,8 @@ export class SubmitAttempt {
   @Column('text', { nullable: true }) outcome!: 'EXECUTED' | 'REFUSED' | 'IN_DOUBT' | 'PROVEN_UNSENT' | null;
   @Column('text', { nullable: true }) outcomeDetail!: string | null;
   @Column('timestamptz', { nullable: true }) finishedAt!: Date | null;
+  /** How many restores of the database were known when it was made: the database sets it. */
+  @Column({ type: 'integer', insert: false, update: false }) knownRestores?: number;
 }
 
 export type AddOutcome = 'ADDED' | 'ADOPTED' | 'IN_DOUBT' | 'REFUSED';

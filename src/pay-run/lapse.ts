@@ -55,7 +55,7 @@ export async function lapseOnceClear(tx: EmployerTransaction, run: PayRun): Prom
   if (!PAY_RUN_BEFORE_GATE.includes(run.status) || run.lapseReason !== null) return;
   const older = await tx.query(
     `SELECT FROM approval WHERE employer_id = $1 AND pay_run_id = $2 AND voided_at IS NULL
-       AND approved_at < (SELECT max(noticed_at) FROM database_restore) LIMIT 1`,
+       AND known_restores < known_restores() LIMIT 1`,
     [tx.employerId, run.id],
   );
   if (older.length > 0) await lapseRun(tx, run, RESTORE_FORGOT, 'decide');

@@ -234,25 +234,26 @@ export async function withdrawReleases(
 export type KeyedRelease = ReleaseKey & Pick<Release, 'sequence'>;
 
 /**
- * Takes back, by the service, every release that is older than a moment and by which nobody was paid or can be any more.
+ * Takes back, by the service, every release that is older than a restore and by which nobody was paid or can be any more.
  * @returns which; whoever calls appends them to the audit chain
  */
 export async function withdrawReleasesBefore(
   tx: EmployerTransaction,
-  before: Date,
+  restoreId: string,
   reason: string,
 ): Promise<KeyedRelease[]> {
-  const unused = `r.employer_id = $1 AND r.released_at < $2 AND ${RELEASE_IS_UNUSED}`;
+  const unused = `r.employer_id = $1 AND r.known_restores < (SELECT nth FROM database_restore WHERE id = $2)
+    AND ${RELEASE_IS_UNUSED}`;
   const periods = await tx.query<{ period: string }>(
     `SELECT DISTINCT r.period FROM pay_release r WHERE ${unused} ORDER BY r.period`,
-    [tx.employerId, before],
+    [tx.employerId, restoreId],
   );
   for (const key of periods) await lockPayKey(tx, key);
   return tx.query<KeyedRelease>(
     `UPDATE pay_release r SET withdrawn_at = clock_timestamp(), withdrawn_reason = $3
      WHERE ${unused} AND r.period = ANY ($4)
      RETURNING r.employee_id AS "employeeId", r.period, r.kind_of_pay AS "kindOfPay", r.sequence`,
-    [tx.employerId, before, reason, periods.map(({ period }) => period)],
+    [tx.employerId, restoreId, reason, periods.map(({ period }) => period)],
   );
 }
 

@@ -37,6 +37,8 @@ export class PayRun {
   @Column('bigint', { transformer: bigintColumn }) revision!: bigint;
   @Column('uuid') createdBy!: string;
   @Column('timestamptz') createdAt!: Date;
+  /** How many restores of the database were known when it was made: the database sets it. */
+  @Column({ type: 'integer', insert: false, update: false }) knownRestores?: number;
 }
 
 /** What one version of a run held, and who prepared it. An amendment makes the next one. */
@@ -82,4 +84,6 @@ export class Approval {
   @Column('timestamptz') approvedAt!: Date;
   @Column('timestamptz', { nullable: true }) voidedAt!: Date | null;
   @Column('text', { nullable: true }) voidedReason!: string | null;
+  /** How many restores of the database were known when it was made: the database sets it. */
+  @Column({ type: 'integer', insert: false, update: false }) knownRestores?: number;
 }

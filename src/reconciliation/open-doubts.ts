@@ -100,7 +100,7 @@ export async function openDoubts(
        UNION ALL
        SELECT id, 'UNRECORDED_SUBMIT' FROM pay_run
        WHERE employer_id = $1 AND id = ANY ($2) AND stopped_reason = $4
-         AND restore_leaves_in_doubt(employer_id, created_at)) doubt GROUP BY pay_run_id`,
+         AND restore_leaves_in_doubt(employer_id, known_restores, created_at)) doubt GROUP BY pay_run_id`,
     [
       ...[tx.employerId, payRunIds, DOUBTS, RESTORED_UNCLEAR],
       ...[SUBMIT_UNCLEAR, INSTRUCTION_UNSENT, PAST_SUBMIT],

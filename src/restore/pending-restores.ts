@@ -1,3 +1,4 @@
+import type { Ages } from '../config/ages';
 import type { Database, EmployerTransaction } from '../database/database';
 import { DAY_MS } from '../domain/durations';
 import { DomainError } from '../domain/errors';
@@ -7,8 +8,11 @@ import type { Restore } from './restore-check';
 
 /** A restore that somebody is still stopped for. */
 interface Pending extends Restore {
+  /** Null also where that is dated ahead, by a clock that was put right since: the data end before, and nobody knows when. */
   dataUntil: Date | null;
   noticedAt: Date;
+  /** How long ago it was noticed by the database's clock: less than nothing where that was put right since. */
+  agoMs: number;
   /** Whether the list is known to show what is not submitted: the check itself deletes what showed it. */
   showsUnsubmitted: boolean;
   employerIds: string[];
@@ -19,26 +23,33 @@ export interface Unpassed extends Pending {
   unpassed: string[];
 }
 
-/** Restores that somebody is still stopped for; those noticed less than `youngMs` ago wait for what was under way. */
-export function pendingRestores(database: Database, youngMs: number): Promise<Pending[]> {
-  return database.outsideEmployers((tx) =>
+/**
+ * Restores that somebody is still stopped for; those noticed less than `youngMs` ago wait for what was under way.
+ * @param ages of whoever asks again and again
+ */
+export async function pendingRestores(database: Database, youngMs: number, ages: Ages): Promise<Pending[]> {
+  const all = await database.outsideEmployers((tx) =>
     tx.query<Pending>(
-      `SELECT r.id, r.what, r.data_until AS "dataUntil", r.noticed_at AS "noticedAt",
+      `SELECT r.id, r.what, least(r.noticed_at, clock_timestamp()) AS "noticedAt",
+         CASE WHEN r.data_until <= least(r.noticed_at, clock_timestamp()) THEN r.data_until END AS "dataUntil",
+         extract(epoch FROM clock_timestamp() - r.noticed_at)::float8 * 1000 AS "agoMs",
          r.unsubmitted_shown_at IS NOT NULL AS "showsUnsubmitted",
          array_agg(s.employer_id::text) AS "employerIds"
        FROM service_stop s JOIN database_restore r ON r.id = s.subject_id
        WHERE s.kind = 'RESTORED' AND s.lifted_at IS NULL AND r.told_at IS NOT NULL
-         AND r.noticed_at < clock_timestamp() - make_interval(secs => $1::double precision / 1000)
+         AND (r.noticed_at < clock_timestamp() - make_interval(secs => $1::double precision / 1000)
+           OR r.noticed_at > clock_timestamp())
        GROUP BY r.id ORDER BY r.noticed_at`,
       [youngMs],
     ),
   );
+  return all.filter(({ id, agoMs }) => !(agoMs < 0 && ages.of(id, agoMs) < youngMs));
 }
 
 /** Those for some of whose employers the check is to be passed yet, with these. */
-export async function unpassedRestores(database: Database, youngMs: number): Promise<Unpassed[]> {
+export async function unpassedRestores(database: Database, youngMs: number, ages: Ages): Promise<Unpassed[]> {
   const all: Unpassed[] = [];
-  for (const pending of await pendingRestores(database, youngMs)) {
+  for (const pending of await pendingRestores(database, youngMs, ages)) {
     const unpassed: string[] = [];
     for (const employerId of pending.employerIds)
       if (!(await database.inEmployer(employerId, (tx) => hasPassed(tx, pending.id))))

@@ -142,7 +142,7 @@ function unclear({ unidentified: ids, unread }: Sweep): string {
 }
 
 const DECIDED_SINCE =
-  'What people did since is forgotten as well: disable again whom, and revoke again what keys and roles, were, set again what was set (as limits, and how many approvals are required), and stop again what was stopped.';
+  'What people did since is forgotten as well: disable again whom, and revoke again what keys and roles, were, set again what was set (as limits, and how many approvals are required), and stop again what was stopped. What was proposed is withdrawn, as it may have been since: propose again what holds still.';
 
 function undecided(payRunIds: readonly string[]): string {
   if (payRunIds.length === 0) return '';

@@ -11,12 +11,8 @@ import { RESTORED_UNCLEAR } from '../pay-run/stop';
 const RELEASE_FORGOTTEN = 'the database was restored, which may have forgotten that it was withdrawn since';
 
 /** Withdraws the releases of further pay that are older than a restore and that nobody used: once its runs are locked. */
-export async function withdrawRestored(tx: EmployerTransaction, restoreId: string): Promise<KeyedRelease[]> {
-  const [restore] = await tx.query<{ noticed_at: Date }>(
-    'SELECT noticed_at FROM database_restore WHERE id = $1',
-    [restoreId],
-  );
-  return restore ? withdrawReleasesBefore(tx, restore.noticed_at, RELEASE_FORGOTTEN) : [];
+export function withdrawRestored(tx: EmployerTransaction, restoreId: string): Promise<KeyedRelease[]> {
+  return withdrawReleasesBefore(tx, restoreId, RELEASE_FORGOTTEN);
 }
 
 /** Appends to the audit chain what was withdrawn after a restore, if anything was: last, as the chain asks. */
@@ -66,7 +62,7 @@ export async function lapseRestored(
          AND NOT EXISTS (SELECT FROM instruction i
            WHERE i.employer_id = $1 AND i.pay_run_id = r.id AND i.bank_instruction_id = ANY ($5)))
        AND EXISTS (SELECT FROM approval a WHERE a.employer_id = $1 AND a.pay_run_id = r.id AND a.voided_at IS NULL
-         AND a.approved_at < (SELECT noticed_at FROM database_restore WHERE id = $2))
+         AND a.known_restores < (SELECT nth FROM database_restore WHERE id = $2))
      ORDER BY r.id FOR NO KEY UPDATE`,
     [tx.employerId, restoreId, PAY_RUN_BEFORE_GATE, RESTORED_UNCLEAR, hidden, unclear],
   );

@@ -25,7 +25,7 @@ export async function runsInDoubt(
     `SELECT id FROM pay_run r WHERE employer_id = $1
        AND (status = ANY ($2) OR status = 'SUBMITTING' AND EXISTS (SELECT FROM instruction i
          WHERE i.employer_id = $1 AND i.pay_run_id = r.id AND i.status = ANY ($4)))
-       AND created_at < (SELECT noticed_at FROM database_restore WHERE id = $3)
+       AND known_restores < (SELECT nth FROM database_restore WHERE id = $3)
      ORDER BY id`,
     [tx.employerId, ['DRAFT', ...PAY_RUN_UNSUBMITTED], restoreId, INSTRUCTION_UNSENT],
   );

@@ -3,6 +3,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Gauge } from 'prom-client';
 import { append } from '../audit/audit';
 import { isBankError } from '../bank/errors';
+import { Ages } from '../config/ages';
 import { describeError } from '../config/describe-error';
 import { CONFIG, Config } from '../config/env';
 import { shownWithinMs } from '../config/shown-within';
@@ -55,6 +56,7 @@ export class Restores {
   private readonly shown = new Map<string, Before>();
   /** Since when the bank's list could not be read, each time, by the same clock. */
   private failingSinceMs?: number;
+  private readonly ages = new Ages();
 
   constructor(
     private readonly database: Database,
@@ -162,7 +164,7 @@ export class Restores {
   }
 
   private unpassed(): Promise<Unpassed[]> {
-    return unpassedRestores(this.database, shownWithinMs(this.config));
+    return unpassedRestores(this.database, shownWithinMs(this.config), this.ages);
   }
 
   /** @throws BankClientError of the first employer for whom the bank cannot be read; the others are passed */
@@ -222,7 +224,7 @@ export class Restores {
 
   /** Whoever asks to resume meanwhile is told what is in the way. */
   private async keepWhy(waitsFor: string): Promise<void> {
-    const pending = await pendingRestores(this.database, shownWithinMs(this.config));
+    const pending = await pendingRestores(this.database, shownWithinMs(this.config), this.ages);
     const waiting = new Set(pending.flatMap(({ employerIds }) => employerIds));
     await eachOf([...waiting], (employerId) =>
       this.database.inEmployer(employerId, async (tx) => {
@@ -294,11 +296,23 @@ async function tellOne(tx: EmployerTransaction, restore: Restore): Promise<void>
     [tx.employerId, restore.id],
   );
   if (first.length === 0) return;
+  // First: who confirms one at this moment may hold what is locked below.
+  const proposals = await withdrawProposals(tx);
   await stopEverything(tx, { kind: 'RESTORED', subjectId: restore.id });
   await raise(tx, { kind: 'RESTORED', subjectId: restore.id, happened: happenedAtFirst(restore.what) });
   await append(tx, {
     action: 'employer.restore-told',
     subject: showId('emp', tx.employerId),
-    detail: { restoreId: restore.id },
+    detail: { restoreId: restore.id, withdrawn: proposals.map((id) => showId('act', id)) },
   });
+}
+
+/** What was proposed before may have been taken back since: one person's word would carry it out. @returns the proposals */
+async function withdrawProposals(tx: EmployerTransaction): Promise<string[]> {
+  const withdrawn = await tx.query<{ id: string }>(
+    `UPDATE attention_action SET withdrawn_at = clock_timestamp()
+     WHERE employer_id = $1 AND confirmed_at IS NULL AND withdrawn_at IS NULL RETURNING id`,
+    [tx.employerId],
+  );
+  return withdrawn.map(({ id }) => id);
 }

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { BankClientError, inWords, isBankError, NotAllowed } from '../bank/errors';
 import type { BankInstruction } from '../bank/records';
+import { Ages } from '../config/ages';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
@@ -65,6 +66,8 @@ const IN_ANOTHER_UNIT: Evidence = {
  */
 @Injectable()
 export class Recovery {
+  private readonly ages = new Ages();
+
   constructor(
     private readonly database: Database,
     private readonly reader: InstructionReader,
@@ -119,7 +122,7 @@ export class Recovery {
         return 'never';
       }
       const attempt = await standingAttempt(tx, instruction);
-      const ageMs = await ageOf(tx, attempt);
+      const ageMs = this.ages.of(attempt.id, await agedMs(tx, attempt));
       // After it: whatever time passed since the read is not taken for age of the doubt that the read saw.
       const readAgoMs = performance.now() - begunMs;
       if (instruction.status !== 'SUBMIT_INTENT') return readDelayMs(this.config, ageMs);
@@ -222,8 +225,8 @@ function standingAttempt(tx: EmployerTransaction, instruction: Instruction): Pro
     .getOneOrFail();
 }
 
-/** Since when there is a doubt. */
-async function ageOf(tx: EmployerTransaction, attempt: SubmitAttempt): Promise<number> {
+/** Since when there is a doubt, by the database's clock. */
+async function agedMs(tx: EmployerTransaction, attempt: SubmitAttempt): Promise<number> {
   const [row] = await tx.query<{ ms: string }>(
     `SELECT extract(epoch FROM clock_timestamp() - coalesce(finished_at, attempted_at)) * 1000 AS ms
      FROM submit_attempt WHERE employer_id = $1 AND id = $2`,

@@ -54,7 +54,7 @@ export async function isOlderThanARestore(
     `SELECT FROM submit_attempt s
      WHERE s.employer_id = $1 AND s.planned_instruction_id = $2 AND s.instruction_id = $3
        AND s.outcome IS DISTINCT FROM 'PROVEN_UNSENT'
-       AND s.attempted_at < (SELECT max(noticed_at) FROM database_restore)`,
+       AND s.known_restores < known_restores()`,
     [tx.employerId, plannedInstructionId, id],
   );
   return older.length > 0;

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '../config/clock';
+import { Ages } from '../config/ages';
 import { CONFIG, Config } from '../config/env';
 import { crashPoint } from '../config/crash-point';
 import { readDriverError } from '../config/driver-error';
@@ -43,6 +44,8 @@ type Lacking = ReadBack & { kind: 'fewer' | 'wait' | 'unclear' };
 /** Holds a fully built instruction against its approved rows, and settles adds that are in doubt (rules 4 and 7). */
 @Injectable()
 export class Verifier {
+  private readonly ages = new Ages();
+
   constructor(
     private readonly database: Database,
     private readonly reader: InstructionReader,
@@ -92,14 +95,17 @@ export class Verifier {
 
   private async sinceLastAddMs(work: Work): Promise<number> {
     const [row] = await this.database.inEmployer(work.instruction.employerId, (tx) =>
-      tx.query<{ ms: string }>(
-        `SELECT extract(epoch FROM clock_timestamp() - max(coalesce(finished_at, intended_at))) * 1000 AS ms
-         FROM add_intent WHERE employer_id = $1 AND instruction_id = $2`,
+      tx.query<{ ms: number | null; ahead_ms: number | null }>(
+        `SELECT min(ms) FILTER (WHERE ms >= 0) AS ms, min(ms) FILTER (WHERE ms < 0) AS ahead_ms
+         FROM (SELECT extract(epoch FROM clock_timestamp() - coalesce(finished_at, intended_at))::float8 * 1000 AS ms
+           FROM add_intent WHERE employer_id = $1 AND instruction_id = $2) AS ago`,
         [work.instruction.employerId, work.instruction.id],
         'kept',
       ),
     );
-    return Number(row?.ms ?? 0);
+    const [lastMs, aheadMs] = [row?.ms ?? null, row?.ahead_ms ?? null];
+    if (aheadMs === null) return lastMs ?? 0;
+    return Math.min(lastMs ?? Infinity, this.ages.of(work.instruction.id, aheadMs));
   }
 
   /** @returns whether it is: not where the record has the id of one of its payments as that of another, of whatever employer */

@@ -205,6 +205,20 @@ describe('a restored database', () => {
   });
 });
 
+describe('a mark that is dated ahead, by a clock that was put right since', () => {
+  it('is made anew at the next look, and so is that of a witness that is no more', async () => {
+    const { guard } = await started();
+    await execute(
+      server.superuserUrl,
+      `INSERT INTO restore_mark (id) VALUES (gen_random_uuid());
+       UPDATE restore_mark SET seen_at = now() + interval '3 days'`,
+    );
+    await guard.check();
+    const marks = await select(server.superuserUrl, 'SELECT seen_at <= now() AS past FROM restore_mark');
+    expect(marks).toEqual([{ past: true }, { past: true }]);
+  });
+});
+
 describe('an older copy of the same files', () => {
   /** What a copy of the files has that was made now. */
   const putBack = async () => {

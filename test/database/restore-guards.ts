@@ -142,7 +142,7 @@ const LATER = uuid(7);
 const laterRestore = insertion('database_restore', {
   id: LATER,
   what: 'a dump',
-  noticed_at: '2100-01-01T08:00:00Z',
+  noticed_at: '2020-01-01T08:00:00Z',
   told_at: NOW,
 });
 const wholeCheck = { ...check, restore_id: LATER, needs_evidence: false };
@@ -210,6 +210,24 @@ const UNRECORDED_GUARDS: Guard[] = [
     ...BY_ANOTHER,
     lawful: `${insertion('forgotten_instruction', { ...ofNoRun, found_at: '2020-01-01' })}; ${insertion('payment', payment)}`,
     forbidden: `${insertion('forgotten_instruction', ofNoRun)}; ${insertion('payment', payment)}`,
+  },
+  {
+    name: 'it is not by a clock that it is told whether the bank showed that after what would be replaced',
+    ...BY_ANOTHER,
+    given: [laterRestore, insertion('restore_check', wholeCheck)],
+    lawful: insertion('payment', payment),
+    forbidden: `${insertion('forgotten_instruction', { ...ofNoRun, restore_id: LATER, found_at: '2020-01-01' })};
+      ${insertion('payment', payment)}`,
+  },
+  {
+    name: 'nothing of before a restore is replaced while the bank shows a forgotten submit of the account, be it of another then',
+    ...BY_ANOTHER,
+    given: [laterRestore, insertion('restore_check', wholeCheck)],
+    lawful: `${insertion('forgotten_debit', { restore_id: LATER, bank_instruction_id: 'CI-7', debtor_hash: hashOf(77) })};
+      ${insertion('payment', payment)}`,
+    forbidden: `INSERT INTO forgotten_debit (restore_id, bank_instruction_id, debtor_hash)
+        SELECT '${LATER}', 'CI-7', iban_hash FROM employer_account WHERE employer_id = '${a.employer}';
+      ${insertion('payment', payment)}`,
   },
   {
     name: 'nothing replaces what a submit that is not in the record may have paid',

@@ -395,10 +395,7 @@ describe('a database restored to a moment from which the record cannot be taken 
     await payroll.fault({ operation: 'listPaymentTransactions', kind: '500-before', every: 1 });
     await restored();
     await told();
-    await execute(
-      payroll.database.superuserUrl,
-      `UPDATE database_restore SET noticed_at = now() - '1 day'::interval, bank_read_at = now()`,
-    );
+    await execute(payroll.database.superuserUrl, 'UPDATE database_restore SET nth = 0, bank_read_at = now()');
     await payroll
       .as('preparer')
       .post(payroll.path(`/pay-runs/${run.id}/cancellation`), { reason: 'it is uploaded again' });

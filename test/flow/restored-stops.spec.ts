@@ -32,9 +32,7 @@ describe('a run that is stopped after a restore because the bank has a forgotten
     await payroll.fault({ operation: 'listPaymentTransactions', kind: '500-before', every: 1 });
     await restoring.restore();
     // As if nobody knew of the restore yet: else its rows were held.
-    await restoring.change(
-      `UPDATE database_restore SET noticed_at = now() - '1 day'::interval, bank_read_at = now()`,
-    );
+    await restoring.change('UPDATE database_restore SET nth = 0, bank_read_at = now()');
     await payroll
       .as('preparer')
       .post(payroll.path(`/pay-runs/${run.id}/cancellation`), { reason: 'it is uploaded again' });

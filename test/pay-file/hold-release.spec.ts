@@ -145,7 +145,8 @@ describe('the release of a held row', () => {
     const id = await upload([row('E1', '10.00')]);
     const restored = newId();
     await desk.asSuperuser(
-      `INSERT INTO database_restore (id, what, told_at, noticed_at) VALUES ('${restored}', 'a dump', now(), '2020-01-01');
+      `INSERT INTO database_restore (id, what, told_at, noticed_at, nth)
+         VALUES ('${restored}', 'a dump', now(), '2020-01-01', 0);
        INSERT INTO restore_check (employer_id, restore_id) VALUES ('${employer.employerId}', '${restored}')`,
     );
     try {

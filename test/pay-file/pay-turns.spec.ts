@@ -1,3 +1,4 @@
+import { newId } from '../../src/database/new-id';
 import { withdrawFurtherPay } from '../../src/pay-file/release';
 import { withdrawReleasesBefore } from '../../src/pay-run/pay-release';
 import { eventually } from '../support/eventually';
@@ -67,8 +68,17 @@ describe('what comes while a file of the period is taken in waits for it, and fi
     const reason = 'of another employee';
     for (const withdraws of [
       () => inEmployer(employer.employerId, (tx) => withdrawFurtherPay(tx, approver, { ...KEY, reason })),
-      () =>
-        inEmployer(employer.employerId, (tx) => withdrawReleasesBefore(tx, new Date('2100-01-01'), reason)),
+      async () => {
+        const id = newId();
+        await desk.asSuperuser(
+          `INSERT INTO database_restore (id, what, told_at, noticed_at) VALUES ('${id}', 'a dump', now(), '2020-01-01')`,
+        );
+        try {
+          return await inEmployer(employer.employerId, (tx) => withdrawReleasesBefore(tx, id, reason));
+        } finally {
+          await desk.asSuperuser(`DELETE FROM database_restore WHERE id = '${id}'`);
+        }
+      },
     ]) {
       employer = await desk.employer();
       await desk.upload(employer, csv(row('E1')));

@@ -228,13 +228,10 @@ describe('a successor of payments that came back', () => {
       .as(company, 'preparer')
       .post(pathOf(lost, '/cancellation'), { reason: 'gone' });
     expect(cancelled.status).toBe(200);
-    await office.tamper(`UPDATE pay_run SET created_at = now() - interval '2 hours' WHERE id = $1`, [
-      lost.id,
-    ]);
     await office.tamper(
-      `INSERT INTO database_restore (id, what, noticed_at, told_at)
-       VALUES (gen_random_uuid(), 'a dump', now() - interval '1 hour', now())`,
+      `INSERT INTO database_restore (id, what, told_at) VALUES (gen_random_uuid(), 'a dump', now())`,
     );
+    await office.tamper('UPDATE pay_run SET known_restores = known_restores() WHERE id = $1', [run.id]);
     const { made } = await paidAgain(before);
     expect(made.record).toMatchObject({ openHolds: 1 });
     const { body } = await office.as(company, 'approver').get(pathOf(made.record.run, '/holds')).expect(200);

@@ -59,8 +59,8 @@ it('a submit that is not in the record is none once all that it executed is coun
 it('a run that a restore left unclear is a doubt while a submit of it may be forgotten, until it is resumed', async () => {
   const restoreId = newId();
   const [restored, checked, stopped, resumed] = [
-    `UPDATE database_restore SET noticed_at = '2000-01-01';
-     INSERT INTO database_restore (id, what, noticed_at) VALUES ('${restoreId}', 'a dump', '2100-01-01')`,
+    `UPDATE database_restore SET nth = 0;
+     INSERT INTO database_restore (id, what, noticed_at, nth) VALUES ('${restoreId}', 'a dump', '2000-01-01', 3)`,
     `INSERT INTO restore_check (employer_id, restore_id, passed_at, needs_evidence)
      VALUES ('${ours.employer}', '${restoreId}', now(), false)`,
     `UPDATE pay_run SET stopped_at = now(), stopped_reason = '${RESTORED_UNCLEAR}' WHERE id = '${ours.spareRun}'`,

@@ -190,7 +190,7 @@ describe('after a restore', () => {
        UPDATE restore_check SET passed_at = NULL;
        INSERT INTO approval
        SELECT (jsonb_populate_record(a, jsonb_build_object('id', gen_random_uuid(), 'pay_run_id', '${ours.spareRun}',
-         'approved_at', '2019-01-01'))).*
+         'known_restores', 0))).*
        FROM approval a WHERE id = '${ours.approval}'`,
     );
     expect(ours.run < ours.spareRun).toBe(true);
@@ -217,7 +217,7 @@ describe('after a restore', () => {
     await execute(
       superuserUrl,
       `SET session_replication_role = replica;
-       UPDATE restore_check SET passed_at = NULL; UPDATE pay_run SET created_at = '2019-01-01', status = 'DRAFT'`,
+       UPDATE restore_check SET passed_at = NULL; UPDATE pay_run SET known_restores = 0, status = 'DRAFT'`,
     );
     await reconcile(30, [], ['of-nobody']);
     const stopped = await select(
@@ -232,7 +232,7 @@ describe('after a restore', () => {
     await execute(
       superuserUrl,
       `SET session_replication_role = replica;
-       UPDATE restore_check SET passed_at = NULL; UPDATE pay_run SET created_at = '2019-01-01', status = 'READY'`,
+       UPDATE restore_check SET passed_at = NULL; UPDATE pay_run SET known_restores = 0, status = 'READY'`,
     );
     await connected(superuserUrl, async (person) => {
       await person.query(

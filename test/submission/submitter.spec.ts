@@ -301,19 +301,19 @@ describe('the answer to a submit', () => {
     pays: 'AT_BANK',
     attempts: [outcome],
   });
-  const restored = (at: string) =>
-    `INSERT INTO database_restore (id, what, noticed_at, told_at) VALUES ('${uuid(78)}', 'a dump', ${at}, now())`;
+  const restored = (nth = 'DEFAULT') =>
+    `INSERT INTO database_restore (id, what, nth, told_at) VALUES ('${uuid(78)}', 'a dump', ${nth}, now())`;
 
   it.each<[string, So, object]>([
     ['never left', { answer: NOT_SENT }, { status: 'VERIFIED', attempts: ['PROVEN_UNSENT'] }],
     [
       'never left, after a restore from before it',
-      { answer: NOT_SENT, whileSent: restored(`now() - interval '1 hour'`) },
+      { answer: NOT_SENT, whileSent: restored('0') },
       { status: 'VERIFIED', attempts: ['PROVEN_UNSENT'] },
     ],
     [
       'never left, and the database was restored since, which may have forgotten another that did',
-      { answer: NOT_SENT, whileSent: restored('clock_timestamp()') },
+      { answer: NOT_SENT, whileSent: restored() },
       intended('IN_DOUBT'),
     ],
     ['is none', { answer: { kind: 'in-doubt', why: 'time-out' } }, intended('IN_DOUBT')],
@@ -382,7 +382,7 @@ describe('the answer to a submit', () => {
   ])(
     'is known to be older than a restore by a submit of this instruction alone: %s',
     async (_, of, isOlder) => {
-      await replicate(`DELETE FROM database_restore; ${restored('now()')};
+      await replicate(`DELETE FROM database_restore; ${restored()};
       UPDATE submit_attempt SET outcome = NULL, outcome_detail = NULL, finished_at = NULL${of} WHERE id = '${UNSENT}'`);
       const instruction = { id: ours.instruction[0], plannedInstructionId: ours.planned[0] };
       const older = await office.database.inEmployer(ours.employer, (tx) =>

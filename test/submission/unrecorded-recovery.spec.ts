@@ -1,6 +1,7 @@
 import { ContractDrift } from '../../src/bank/errors';
 import { InstructionReader } from '../../src/submission/read-back';
 import { execute, select } from '../support/database';
+import { eventually } from '../support/eventually';
 import { payFile, payRows } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
 
@@ -81,5 +82,28 @@ describe('a submit without an answer, at a bank that fails to show anything for 
       ' The bank fails again and again to show what became of it.',
     );
     expect((await payroll.as('operator').get(drift)).data.resolvedAt).toBeNull();
+  });
+});
+
+describe('a submit without an answer, dated two hours ahead by a clock that was put right since', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  it('is asked about once the doubt has lasted, as every other is, and not before', async () => {
+    payroll = await Payroll.start({ settings: { SUBMIT_DOUBT_MS: '6000' } });
+    await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
+    const id = await payroll.paid(payFile(payRows(2)));
+    const { superuserUrl } = payroll.database;
+    const doubts = "SELECT FROM submit_attempt WHERE outcome = 'IN_DOUBT'";
+    await eventually(async () => (await select(superuserUrl, doubts)).length === 1, 20_000);
+    await execute(
+      superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE submit_attempt SET attempted_at = attempted_at + interval '2 hours',
+         finished_at = finished_at + interval '2 hours'`,
+    );
+    const sinceMs = performance.now();
+    await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
+    expect(performance.now() - sinceMs).toBeGreaterThan(4_000);
   });
 });

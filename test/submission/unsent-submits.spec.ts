@@ -98,8 +98,8 @@ describe('a submit that was not sent', () => {
     execute(
       payroll.database.superuserUrl,
       // And once long before.
-      `INSERT INTO database_restore (id, what, told_at, noticed_at)
-       VALUES (gen_random_uuid(), 'a dump', now(), now()), (gen_random_uuid(), 'a dump', now(), '2020-01-01')`,
+      `INSERT INTO database_restore (id, what, told_at, nth)
+       VALUES (gen_random_uuid(), 'a dump', now(), 2), (gen_random_uuid(), 'a dump', now(), 1)`,
     );
 
   it('is asked about where the database was restored since, which may have forgotten that it was sent again', async () => {

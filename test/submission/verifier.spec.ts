@@ -30,10 +30,20 @@ beforeEach(async () => {
      UPDATE service_switch SET submits_off = false, reason = NULL`,
   );
 });
-afterEach(() => office.close());
+afterEach(() => {
+  jest.restoreAllMocks();
+  return office.close();
+});
 
 const replicate = (sql: string) =>
   execute(office.server.superuserUrl, `SET session_replication_role = replica; ${sql}`);
+
+/** An add that has not ended yet. */
+const anotherAdd = () =>
+  replicate(
+    `INSERT INTO add_intent SELECT (jsonb_populate_record(a, jsonb_build_object('batch', 7,
+      'intended_at', clock_timestamp(), 'finished_at', null))).* FROM add_intent a WHERE employer_id = '${ours.employer}'`,
+  );
 
 const rowThat = (rowNo: number, addOutcome: PayableRow['addOutcome'], more: Partial<PayableRow> = {}) =>
   ({
@@ -67,7 +77,15 @@ async function step(
     rows = [DOUBTED, ADDED],
     between = '',
     of = {},
-  }: { sinceMs?: number; rows?: PayableRow[]; between?: string; of?: Partial<Work> } = {},
+    kept = {},
+  }: {
+    sinceMs?: number;
+    rows?: PayableRow[];
+    between?: string;
+    of?: Partial<Work>;
+    /** Keeps what takes the step, for another one. */
+    kept?: { verifier?: Verifier };
+  } = {},
 ) {
   await replicate(
     `UPDATE add_intent SET intended_at = now() - interval '1 hour',
@@ -96,8 +114,8 @@ async function step(
   const abandonment = { rebuild: ends('rebuild'), endAsRead: ends('end') } as unknown as Abandonment;
   const look = { at: () => Promise.resolve() } as unknown as UnsubmittedLook;
   const clock = new SetClock('2026-11-26T10:00:00Z');
-  const verifier = new Verifier(office.database, reader, abandonment, look, clock, CONFIG);
-  const inMs = await verifier.step(claim!, { ...work!, ...of }, rows);
+  kept.verifier ??= new Verifier(office.database, reader, abandonment, look, clock, CONFIG);
+  const inMs = await kept.verifier.step(claim!, { ...work!, ...of }, rows);
   const [now] = await select<{ status: string; asked: string | null }>(
     office.server.superuserUrl,
     `SELECT status, (SELECT string_agg(kind, ',' ORDER BY kind) FROM attention WHERE resolved_at IS NULL) AS asked
@@ -163,10 +181,22 @@ describe('an instruction whose rows are all shown as approved', () => {
     expect(await step(shows('equal'), { sinceMs: 10_000, rows: [ADDED] })).toMatchObject(stays);
   });
 
+  it('is verified a lag bound later where its adds are dated ahead, by a clock that was put right since', async () => {
+    let nowMs = 1_000_000;
+    jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    const ahead = { sinceMs: -7_200_000, kept: {} };
+    expect(await step(shows('equal'), ahead)).toMatchObject({ inMs: LAG_MS, status: 'BUILDING' });
+    nowMs += LAG_MS - 1;
+    expect(await step(shows('equal'), ahead)).toMatchObject({ inMs: 1, status: 'BUILDING' });
+    nowMs += 1;
+    await anotherAdd();
+    expect(await step(shows('equal'), ahead)).toMatchObject({ inMs: left(LAG_MS), status: 'BUILDING' });
+    await replicate('DELETE FROM add_intent WHERE batch = 7');
+    expect(await step(shows('equal'), ahead)).toMatchObject({ inMs: 'never', status: 'VERIFIED' });
+  });
+
   it('is not verified within a lag bound of an add that has not ended yet', async () => {
-    const other = `INSERT INTO add_intent SELECT (jsonb_populate_record(a, jsonb_build_object('batch', 7,
-      'intended_at', clock_timestamp(), 'finished_at', null))).* FROM add_intent a WHERE employer_id = '${ours.employer}'`;
-    await replicate(other);
+    await anotherAdd();
     expect(await step(shows('equal'))).toMatchObject({ inMs: left(LAG_MS), status: 'BUILDING' });
   });
 
