@@ -127,6 +127,8 @@ export interface HoldFinding {
   besideLine: number | null;
   /** The run beside which it was found, as it is shown; null in the same file. */
   besideRun: string | null;
+  /** The further runs beside which it was found, as they are shown. */
+  alsoBesideRuns: readonly string[];
   /** The state of that run now. */
   besideStatus: PayRunStatus | null;
   /** Of an open EMPLOYEE_ALREADY_PAID, how what was found is over; null while it is not. */
@@ -137,10 +139,14 @@ export interface HoldFinding {
 
 /** For the person who decides: what was found, and what became of the run beside which it was. */
 export function describeHold(finding: HoldFinding): string {
-  const { besideRun, besideStatus, overtaken } = finding;
+  const { besideRun, alsoBesideRuns, besideStatus, overtaken } = finding;
   const now = besideRun === null || besideStatus === null ? '' : ` That run is ${besideStatus} now.`;
+  const also =
+    alsoBesideRuns.length === 0
+      ? ''
+      : ` The account gets that amount from ${alsoBesideRuns.join(', ')}, too.`;
   const over = overtaken === null ? '' : ` ${WORDS_OF_OVERTAKEN[overtaken].message}`;
-  return `${describeFound(finding)}${now}${over}`;
+  return `${describeFound(finding)}${now}${also}${over}`;
 }
 
 /** What the person who decides can do, as things are now. */

@@ -25,6 +25,8 @@ export function statusOfDomainCode(code: string): 404 | 409 | 422 {
 export interface ConstraintMeaning {
   readonly code: string;
   readonly detail: string;
+  /** Without one it is a conflict: 409. */
+  readonly status?: 403;
 }
 
 /** Constraints a client can run into; breaking any other one is our own defect. */
@@ -137,6 +139,11 @@ export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
       'Who prepared a version of the run, or rows that it copies or that were kept back, may not tick its IBANs.',
   },
   two_people: { code: 'SECOND_PERSON_REQUIRED', detail: 'Who proposed an action may not confirm it.' },
+  who_confirms_may: {
+    code: 'ROLE_REQUIRED',
+    detail: 'Who confirms the action holds no role any more that may.',
+    status: 403,
+  },
 };
 
 const INTEGRITY_VIOLATION = /^23[0-9A-Z]{3}$/;

@@ -80,7 +80,7 @@ function databaseProblem(error: unknown): Problem | undefined {
     return new Problem(422, 'TEXT_NOT_STORABLE', 'A text in the request holds NUL, which no text may.');
   }
   const meaning = meaningOfViolation(driver.sqlState, driver.constraint);
-  return meaning === undefined ? undefined : new Problem(409, meaning.code, meaning.detail);
+  return meaning && new Problem(meaning.status ?? 409, meaning.code, meaning.detail);
 }
 
 /** The framework's messages quote the address or the body, so only the status is told. */

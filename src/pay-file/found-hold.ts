@@ -11,7 +11,8 @@ export async function createHoldTable(tx: EmployerTransaction): Promise<void> {
       beside_line integer,
       beside_run_id uuid,
       bound_minor bigint,
-      same_rows integer
+      same_rows integer,
+      also_beside_run_ids uuid[] NOT NULL DEFAULT '{}'
     ) ON COMMIT DROP`);
 }
 

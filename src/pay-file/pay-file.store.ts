@@ -3,20 +3,20 @@ import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { inParts } from '../database/in-parts';
 import { PayKey, RunOfKey } from '../pay-run/pay-key';
-import { RELEASE_IS_BACKED, RELEASE_STANDS } from '../pay-run/pay-release';
+import { RELEASE_IS_BACKED, RELEASE_IS_KEPT, RELEASE_STANDS } from '../pay-run/pay-release';
 import { PAYABLE_COLUMNS } from './payable-row';
 
 /**
- * Gives rows whose employee has a live payment the first release that no live payment has used. A release by the person
- * who uploads the rows is none: nobody else would have seen that the employee is paid twice. Nor is one by
- * which nobody was paid before its person came to approve no more.
+ * Gives rows whose employee has a live payment the first release that no live payment has used, and no held one keeps. A
+ * release by the person who uploads the rows is none: nobody else would have seen that the employee is paid twice. Nor is
+ * one by which nobody was paid before its person came to approve no more.
  */
 export async function takeReleases(tx: EmployerTransaction, key: PayKey, uploadedBy: string): Promise<void> {
   await tx.query(
     `UPDATE pg_temp.uploaded_row u SET release_sequence = unused.sequence
      FROM (SELECT r.employee_id, min(r.sequence) AS sequence FROM pay_release r
            WHERE r.employer_id = $1 AND r.period = $2 AND r.kind_of_pay = $3 AND r.released_by <> $4
-             AND ${RELEASE_STANDS} AND ${RELEASE_IS_BACKED}
+             AND ${RELEASE_STANDS} AND ${RELEASE_IS_BACKED} AND NOT ${RELEASE_IS_KEPT}
              AND NOT EXISTS (SELECT FROM payment p WHERE p.employer_id = r.employer_id AND p.period = r.period
                AND p.kind_of_pay = r.kind_of_pay AND p.employee_id = r.employee_id
                AND p.release_sequence = r.sequence AND p.live)
@@ -113,8 +113,9 @@ export async function insertHolds(
 ): Promise<HeldRows> {
   await tx.query(
     `INSERT INTO pay_hold (employer_id, pay_run_id, row_no, payment_id, code, beside_run_id, beside_line, bound_minor,
-       same_rows)
-     SELECT $1, $2, coalesce(u.row_no, 0), u.id, h.code, h.beside_run_id, h.beside_line, h.bound_minor, h.same_rows
+       same_rows, also_beside_run_ids)
+     SELECT $1, $2, coalesce(u.row_no, 0), u.id, h.code, h.beside_run_id, h.beside_line, h.bound_minor, h.same_rows,
+       h.also_beside_run_ids
      FROM pg_temp.found_hold h LEFT JOIN ${rows} AS u ON u.line = h.line`,
     [tx.employerId, payRunId],
   );

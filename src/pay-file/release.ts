@@ -6,6 +6,7 @@ import { lockPayKey } from '../pay-run/pay-key';
 import {
   grantRelease,
   Release,
+  RELEASE_IS_KEPT,
   RELEASE_STANDS,
   releaseAction,
   ReleaseRequest,
@@ -55,7 +56,7 @@ async function assertReleasable(tx: EmployerTransaction, request: ReleaseRequest
        AND kind_of_pay = $3 AND employee_id = $4 AND live)
      SELECT EXISTS (SELECT FROM live) AS live,
        EXISTS (SELECT FROM pay_release r WHERE r.employer_id = $1 AND r.period = $2 AND r.kind_of_pay = $3
-         AND r.employee_id = $4 AND ${RELEASE_STANDS}
+         AND r.employee_id = $4 AND ${RELEASE_STANDS} AND NOT ${RELEASE_IS_KEPT}
          AND r.sequence NOT IN (SELECT release_sequence FROM live)) AS unused`,
     [tx.employerId, request.period, request.kindOfPay, request.employeeId],
   );

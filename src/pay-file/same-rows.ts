@@ -1,4 +1,5 @@
 import { EmployerTransaction } from '../database/database';
+import { HoldCode } from '../domain/hold';
 import { PayKey, RunOfKey } from '../pay-run/pay-key';
 import { Compared, runsToCompare, SAME_ROWS, sameRows } from '../pay-run/same-rows';
 import { note, otherRuns } from './found-hold';
@@ -35,10 +36,12 @@ async function isReleased(tx: EmployerTransaction, payRunId: string | null): Pro
 }
 
 /**
- * Rows whose account gets the same amount from another run of the period, of whatever kind of pay, as somebody else's:
+ * Rows whose account gets the same amount from other runs of the period, of whatever kind of pay, as somebody else's:
  * as when a payroll comes in several files and a person is in two of them under two employee ids. The run is a DRAFT
- * here. Of rows alike in one file the first stands for all, and what is held for the rows of that run needs no second hold:
- * not until an amendment ends that (`unasked_rows`). What the run was held for before was so of the rows it had then.
+ * here. A row is held once and names all these runs, also beside a line of its own file; what is held for the rows of a
+ * run needs no second hold: not until an amendment ends that (`unasked_rows`). What the run was held for before was so of
+ * the rows it had then. Of what a run pays alike the first payment stands for all, and for its own employee the first of
+ * another one: equal rows never meet one by one.
  */
 export async function findPaidToOthers(
   tx: EmployerTransaction,
@@ -48,19 +51,37 @@ export async function findPaidToOthers(
 ): Promise<void> {
   const others = await otherRuns(tx, { period }, inDoubt);
   if (others.length === 0) return;
-  await note(
-    tx,
-    'IBAN_AND_AMOUNT_TWICE',
-    'line, beside_run_id, beside_line',
-    `SELECT DISTINCT ON (u.line) $1, u.line, p.pay_run_id, p.line
-     FROM ${rows} AS u
-     JOIN payment p ON p.iban_hash = u.iban_hash AND p.amount_minor = u.amount_minor
-       AND p.employee_id <> u.employee_id
-     WHERE p.employer_id = $2 AND p.pay_run_id = ANY ($3) AND (p.live OR p.status = 'HELD' OR p.pay_run_id = ANY ($4))
-       AND NOT EXISTS (SELECT FROM pg_temp.found_hold h WHERE h.code = $1 AND h.line = u.line)
-       AND NOT EXISTS (SELECT FROM pg_temp.found_hold h
-         WHERE h.code = 'ROWS_OF_ANOTHER_RUN' AND h.beside_run_id = p.pay_run_id AND coalesce(h.line, u.line) = u.line)
-     ORDER BY u.line, p.id`,
-    [tx.employerId, others, inDoubt],
+  await tx.query(
+    `WITH mine AS MATERIALIZED (SELECT line, employee_id, iban_hash, amount_minor FROM ${rows} AS u),
+     theirs AS (
+       SELECT id, pay_run_id, line, employee_id, iban_hash, amount_minor,
+         employee_id <> first_value(employee_id) OVER (
+           PARTITION BY pay_run_id, iban_hash, amount_minor ORDER BY id) AS of_another
+       FROM payment
+       WHERE employer_id = $2 AND pay_run_id = ANY ($3) AND (live OR status = 'HELD' OR pay_run_id = ANY ($4))
+         AND (iban_hash, amount_minor) IN (SELECT iban_hash, amount_minor FROM mine)),
+     first AS (
+       SELECT DISTINCT ON (pay_run_id, iban_hash, amount_minor, of_another) * FROM theirs
+       ORDER BY pay_run_id, iban_hash, amount_minor, of_another, id),
+     hides AS (SELECT DISTINCT line, beside_run_id FROM pg_temp.found_hold WHERE code = $5),
+     alike AS (
+       SELECT DISTINCT ON (u.line, p.pay_run_id) u.line, p.id, p.pay_run_id, p.line AS beside_line,
+         coalesce(whole.beside_run_id, by_line.beside_run_id) IS NOT NULL AS hidden
+       FROM mine u
+       JOIN first p ON p.iban_hash = u.iban_hash AND p.amount_minor = u.amount_minor AND p.employee_id <> u.employee_id
+       LEFT JOIN hides whole ON whole.beside_run_id = p.pay_run_id AND whole.line IS NULL
+       LEFT JOIN hides by_line ON by_line.beside_run_id = p.pay_run_id AND by_line.line = u.line
+       ORDER BY u.line, p.pay_run_id, p.id),
+     beside AS MATERIALIZED (
+       SELECT line, bool_and(hidden) AS hidden, array_agg(pay_run_id ORDER BY hidden, id) AS runs,
+         (array_agg(beside_line ORDER BY hidden, id))[1] AS first_line
+       FROM alike GROUP BY line),
+     held AS (
+       UPDATE pg_temp.found_hold h SET also_beside_run_ids = b.runs FROM beside b
+       WHERE h.code = $1 AND h.line = b.line RETURNING h.line)
+     INSERT INTO pg_temp.found_hold (code, line, beside_run_id, beside_line, also_beside_run_ids)
+     SELECT $1, line, runs[1], first_line, runs[2:] FROM beside
+     WHERE NOT hidden AND line NOT IN (SELECT line FROM held)`,
+    ['IBAN_AND_AMOUNT_TWICE' satisfies HoldCode, tx.employerId, others, inDoubt, SAME_ROWS],
   );
 }

@@ -20,10 +20,11 @@ import { movePayments } from './payment.store';
 import { planRun } from './plan';
 import { MAY_BE_KEPT, PLACE_IS_FREE, twoEndsIn, unpaidOfPeriod } from './replaced.store';
 
-/** Which hold: of a payment, or without one of the whole run. */
+/** Which hold: of a payment, or without one of the whole run; by its version where several of the code are open. */
 export interface HoldChoice {
   paymentId?: string;
   code: HoldCode;
+  version?: number;
 }
 
 /**
@@ -31,7 +32,7 @@ export interface HoldChoice {
  * prepared by whom the last one was; its releaser chose among the rows of that person and may approve them. The
  * database refuses a releaser who prepared any version, or a row left out elsewhere that the run copies
  * (`releaser_is_not_preparer`).
- * @throws DomainError NOT_RECONCILED, NOT_RELEASABLE, HOLD_NOT_FOUND, HELD_PAYMENT_OUTDATED
+ * @throws DomainError NOT_RECONCILED, NOT_RELEASABLE, HOLD_NOT_FOUND, SEVERAL_HOLDS, HELD_PAYMENT_OUTDATED
  */
 export async function releaseHold(
   tx: EmployerTransaction,
@@ -45,8 +46,11 @@ export async function releaseHold(
     const message = `The run is ${run.status}: holds are released while it waits for approval.`;
     throw new DomainError('NOT_RELEASABLE', message);
   }
-  if (!(await markReleased(tx, run.id, choice, decision))) {
-    throw new DomainError('HOLD_NOT_FOUND', 'The run has no such open hold.');
+  const released = await markReleased(tx, run.id, choice, decision);
+  if (released === 0) throw new DomainError('HOLD_NOT_FOUND', 'The run has no such open hold.');
+  if (released > 1) {
+    const message = `${released} such holds are open, as an amendment asked again: look at each, and name its version.`;
+    throw new DomainError('SEVERAL_HOLDS', message);
   }
   if (choice.paymentId === undefined) return;
   await lockPayKey(tx, run);
@@ -87,11 +91,13 @@ async function takePlace(
     secondPayReleased: secondPay !== undefined,
   });
   if (joining === 'AS_IT_IS') {
+    // What joined before and was held once more still has its release: another may have been made beside it since.
+    if (await isPaidUnseen(tx, run, paymentId, held, held.release_sequence + 1)) throw paidSince();
     await assertPassesOverNone(tx, run, held, OWN_PLACE);
     return undefined;
   }
-  if (joining === 'REFUSED' || !secondPay || (await isPaidUnseen(tx, run, paymentId, held)))
-    throw outdated('The employee is paid by another run since the row was held', 'upload it as a supplement');
+  if (joining === 'REFUSED' || !secondPay || (await isPaidUnseen(tx, run, paymentId, held, 0)))
+    throw paidSince();
   await assertPassesOverNone(tx, run, held, OPEN_PLACE_ABOVE);
   const key = { employeeId: held.employee_id, period: run.period, kindOfPay: run.kindOfPay };
   // One that was given beforehand is used up: left open, it would let a later file pay the employee once more.
@@ -112,12 +118,14 @@ async function takePlace(
  * Whether another run came to pay the employee, or to pay more, after the row was held: of several runs that hold the same
  * row each says which payment there was, and who releases it in each of them would have allowed one further payment, not
  * as many as there are. Of several holds of the row one may speak of another run: seen is what any of them names.
+ * @param from the least place among those of the employee in which that other payment counts
  */
 async function isPaidUnseen(
   tx: EmployerTransaction,
   run: PayRun,
   paymentId: string,
   held: HeldPayment,
+  from: number,
 ): Promise<boolean> {
   const [newest] = await tx.query<{ unseen: boolean }>(
     `SELECT CASE WHEN holds.named IS NULL THEN o.release_sequence >= $6 ELSE NOT holds.named END AS unseen
@@ -126,7 +134,7 @@ async function isPaidUnseen(
        FROM pay_hold h WHERE h.employer_id = o.employer_id AND h.pay_run_id = $2 AND h.payment_id = $7
          AND h.code = ANY ($8) AND h.beside_run_id IS NOT NULL) AS holds
      WHERE o.employer_id = $1 AND o.period = $3 AND o.kind_of_pay = $4 AND o.employee_id = $5 AND o.live
-       AND o.pay_run_id <> $2
+       AND o.pay_run_id <> $2 AND o.release_sequence >= $9
      ORDER BY o.release_sequence DESC LIMIT 1`,
     [
       tx.employerId,
@@ -137,6 +145,7 @@ async function isPaidUnseen(
       held.release_sequence,
       paymentId,
       PAID_BY_ANOTHER_RUN,
+      from,
     ],
   );
   return newest?.unseen ?? false;
@@ -203,6 +212,10 @@ function passesOver({ id, two_ends: twoEnds, held_line: heldLine }: PassedOver):
     `The row does not replace ${unpaid}`,
     'upload it as a supplement or make a successor of that run',
   );
+}
+
+function paidSince(): DomainError {
+  return outdated('The employee is paid by another run since the row was held', 'upload it as a supplement');
 }
 
 function outdated(why: string, instead: string): DomainError {

@@ -70,10 +70,10 @@ export class HoldController {
   @ApiOkResponse({ type: RunBody })
   async release(
     @RunCommand() command: Command,
-    @Body() { code, paymentId, reason }: HoldReleaseRequest,
+    @Body() { reason, ...choice }: HoldReleaseRequest,
     @Res({ passthrough: true }) response: Response,
   ): Promise<RunBody> {
-    const record = await this.commands.releaseHold(command, { code, paymentId }, reason);
+    const record = await this.commands.releaseHold(command, choice, reason);
     response.setHeader('ETag', etagOf(record.run.revision));
     return showRun(record);
   }
@@ -81,10 +81,12 @@ export class HoldController {
 
 function showHold(row: HoldRow, open: (sealed: string) => string): HoldDocument {
   const besideRun = showOptional('run', row.beside_run_id);
+  const alsoPayRunIds = row.also_beside_run_ids.map((id) => showId('run', id));
   const finding: HoldFinding = {
     code: row.code,
     besideLine: row.beside_line,
     besideRun,
+    alsoBesideRuns: alsoPayRunIds,
     besideStatus: row.beside_status,
     overtaken: row.overtaken,
     boundMinor: row.bound_minor === null ? null : BigInt(row.bound_minor),
@@ -92,12 +94,15 @@ function showHold(row: HoldRow, open: (sealed: string) => string): HoldDocument 
   };
   return {
     code: row.code,
+    version: row.run_version,
     meaning: HOLD_CODES[row.code].meaning,
     remedy: remedyOf(finding),
     message: describeHold(finding),
     payment: showHeldPayment(row, open),
     beside:
-      row.beside_line === null && besideRun === null ? null : { line: row.beside_line, payRunId: besideRun },
+      row.beside_line === null && besideRun === null
+        ? null
+        : { line: row.beside_line, payRunId: besideRun, alsoPayRunIds },
     decision: row.outcome && {
       outcome: row.outcome,
       at: row.decided_at?.toISOString() ?? '',

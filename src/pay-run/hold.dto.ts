@@ -11,6 +11,8 @@ import { amount, instant } from './pay-run.dto';
 /** The code of a hold. */
 export const holdCode = z.enum(Object.keys(HOLD_CODES) as [HoldCode, ...HoldCode[]]);
 
+const holdVersion = z.int32().min(1);
+
 /** The query of the holds of a run. */
 export class HoldListQuery extends createZodDto(
   PageQuery.schema.extend({
@@ -23,11 +25,19 @@ export class HoldListQuery extends createZodDto(
 
 /** One hold, and why it is released; without a payment, one of the whole run. */
 export class HoldReleaseRequest extends createZodDto(
-  z.strictObject({ code: holdCode, paymentId: idField('pay').optional(), reason }),
+  z.strictObject({
+    code: holdCode,
+    paymentId: idField('pay').optional(),
+    version: holdVersion
+      .optional()
+      .describe('Which of several open ones of this code; needless where there is one.'),
+    reason,
+  }),
 ) {}
 
 const hold = z.object({
   code: holdCode,
+  version: holdVersion.describe('The version of the run that asked: an amendment may hold a row once more.'),
   meaning: z.string(),
   remedy: z.string(),
   message: z.string(),
@@ -45,7 +55,11 @@ const hold = z.object({
     .nullable()
     .describe('Null where the whole run is held.'),
   beside: z
-    .object({ line: z.int().nullable(), payRunId: z.string().nullable() })
+    .object({
+      line: z.int().nullable(),
+      payRunId: z.string().nullable(),
+      alsoPayRunIds: z.array(z.string()).describe('Further runs that pay the same.'),
+    })
     .nullable()
     .describe('What it was found beside; without a run, in the same file.'),
   decision: z

@@ -18,6 +18,7 @@ export interface HoldRow {
   code: HoldCode;
   run_version: number;
   beside_run_id: string | null;
+  also_beside_run_ids: string[];
   beside_line: number | null;
   beside_status: PayRunStatus | null;
   overtaken: Overtaken | null;
@@ -65,8 +66,8 @@ export function listHolds(
     'p.employee_id = held.employee_id AND p.release_sequence = held.release_sequence AND p.pay_run_id <> $4',
   );
   return tx.query<HoldRow>(
-    `SELECT h.row_no, h.code, h.run_version, h.beside_run_id, h.beside_line, h.bound_minor, h.same_rows, h.outcome, h.reason,
-       h.decided_by, h.decided_at, h.payment_id, held.line, held.employee_id, held.name_sealed, held.iban_sealed,
+    `SELECT h.row_no, h.code, h.run_version, h.beside_run_id, h.also_beside_run_ids, h.beside_line, h.bound_minor, h.same_rows,
+       h.outcome, h.reason, h.decided_by, h.decided_at, h.payment_id, held.line, held.employee_id, held.name_sealed, held.iban_sealed,
        held.amount_minor, held.status, beside.status AS beside_status,
        CASE WHEN h.code <> $9 OR h.outcome IS NOT NULL OR ${isPaid('held')} THEN NULL
          WHEN ${mayBePaid('held')} THEN 'MAY_BE_PAID'
@@ -109,23 +110,26 @@ export interface HoldDecision {
   reason: string;
 }
 
-/** Releases an open hold of a payment, or without one of the whole run; false where there is none. */
+/**
+ * Releases the open holds of a code of a payment, or without one of the whole run; of one version, or all.
+ * @returns how many
+ */
 export async function markReleased(
   tx: EmployerTransaction,
   payRunId: string,
-  { paymentId, code }: { paymentId?: string; code: HoldCode },
+  { paymentId, code, version }: { paymentId?: string; code: HoldCode; version?: number },
   { personId, reason }: HoldDecision,
-): Promise<boolean> {
-  const [released] = await tx.query<{ code: string }>(
+): Promise<number> {
+  const [released] = await tx.query<{ holds: number }>(
     `WITH released AS (
        UPDATE pay_hold SET outcome = 'RELEASED', decided_at = clock_timestamp(), decided_by = $5, reason = $6
        WHERE employer_id = $1 AND pay_run_id = $2 AND payment_id IS NOT DISTINCT FROM $3 AND code = $4
-         AND outcome IS NULL
+         AND outcome IS NULL AND ($7::integer IS NULL OR run_version = $7)
        RETURNING code)
-     SELECT code FROM released`,
-    [tx.employerId, payRunId, paymentId ?? null, code, personId, reason],
+     SELECT count(*)::int AS holds FROM released`,
+    [tx.employerId, payRunId, paymentId ?? null, code, personId, reason, version ?? null],
   );
-  return released !== undefined;
+  return released?.holds ?? 0;
 }
 
 /** Ends the open holds of payments that are left out. */

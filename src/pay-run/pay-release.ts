@@ -35,6 +35,17 @@ export const RELEASE_STANDS = `r.withdrawn_at IS NULL AND (r.payment_id IS NULL 
     SELECT c.status FROM pay_run c WHERE c.employer_id = m.employer_id AND c.id = m.pay_run_id) <> 'CANCELLED'
   FROM payment m WHERE m.employer_id = r.employer_id AND m.id = r.payment_id))`;
 
+/**
+ * A held payment `p` that keeps the place which a release `r` gives: an amendment held it (`pay_hold.run_version`), which may
+ * have joined its run by then. Of what was held only as it came the next row may have the release.
+ */
+const KEEPS_PLACE = `${placeOf('NOT p.live')} AND p.status = 'HELD'
+  AND EXISTS (SELECT FROM pay_hold h WHERE h.employer_id = p.employer_id AND h.pay_run_id = p.pay_run_id
+    AND h.row_no = p.row_no AND h.payment_id = p.id AND h.run_version > 1)`;
+
+/** Whether a held payment keeps the place that a release `r` gives, until it is left out or its run cancelled. */
+export const RELEASE_IS_KEPT = `EXISTS (SELECT FROM ${KEEPS_PLACE})`;
+
 /** Whether a release `r` gave a payment `p` its place. */
 const IS_BY_RELEASE = `r.employer_id = p.employer_id AND r.period = p.period AND r.kind_of_pay = p.kind_of_pay
   AND r.employee_id = p.employee_id AND r.sequence = p.release_sequence`;
@@ -55,10 +66,11 @@ export const RELEASE_IS_BACKED = `coalesce((
 /** Whether a release `r` stands, and nobody was paid by it nor can be any more: it may be withdrawn. */
 export const RELEASE_IS_UNUSED = `${RELEASE_STANDS} AND NOT (${isTaken(['HELD', 'EXCLUDED'])})`;
 
-/** The payment that takes the place which a release `r` gives, else the last one that ended unpaid there. */
+/** The payment that takes or keeps the place which a release `r` gives, else the last one that ended unpaid there. */
 export const RELEASE_USED_BY = `
   SELECT payment_id, pay_run_id FROM (
     SELECT p.id AS payment_id, p.pay_run_id, true AS live FROM ${placeOf('p.live')}
+    UNION ALL SELECT p.id, p.pay_run_id, true FROM ${KEEPS_PLACE}
     UNION ALL SELECT p.id, p.pay_run_id, false FROM ${placeEndedUnpaid(['HELD', 'EXCLUDED'])}) AS taken
   ORDER BY live DESC, payment_id DESC LIMIT 1`;
 
@@ -262,9 +274,9 @@ function ofKey(employeeId: string): string {
   return `r.employer_id = $1 AND r.period = $2 AND r.kind_of_pay = $3 AND r.employee_id = ${employeeId}`;
 }
 
-/** Whether a payment has the place that a release `r` gives, besides those in `free` states and of cancelled runs. */
+/** Whether a payment has or keeps the place that a release `r` gives, besides those in `free` states and of cancelled runs. */
 function isTaken(free: readonly PaymentStatus[]): string {
-  return `EXISTS (SELECT FROM ${placeOf('p.live')}) OR EXISTS (SELECT FROM ${placeEndedUnpaid(free)})`;
+  return `EXISTS (SELECT FROM ${placeOf('p.live')}) OR EXISTS (SELECT FROM ${placeEndedUnpaid(free)}) OR ${RELEASE_IS_KEPT}`;
 }
 
 /** As `placeOf`, of payments that ended, besides those in `free` states and of cancelled runs. */

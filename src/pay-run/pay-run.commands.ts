@@ -118,6 +118,7 @@ export class PayRunCommands {
       await releaseHold(tx, this.personal, run, choice, { personId: command.personId, reason });
       return {
         code: choice.code,
+        holdVersion: choice.version,
         payment: choice.paymentId === undefined ? undefined : showId('pay', choice.paymentId),
         runVersion: run.runVersion,
         reason,

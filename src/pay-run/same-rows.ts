@@ -174,8 +174,9 @@ async function holdUnasked(
     tx,
     `WITH unasked AS MATERIALIZED (SELECT * FROM unasked_rows($1, $2, $3)),
      asked AS (
-       INSERT INTO pay_hold (employer_id, pay_run_id, row_no, payment_id, code, run_version, beside_run_id, beside_line)
-       SELECT $1, $2, p.row_no, p.id, $4, $5, u.beside_run_id, u.beside_line
+       INSERT INTO pay_hold (employer_id, pay_run_id, row_no, payment_id, code, run_version, beside_run_id, beside_line,
+         also_beside_run_ids)
+       SELECT $1, $2, p.row_no, p.id, $4, $5, u.beside_run_id, u.beside_line, u.also_beside_run_ids
        FROM unasked u JOIN payment p ON p.employer_id = $1 AND p.pay_run_id = $2 AND p.id = u.payment_id),
      held AS (
        UPDATE payment p SET status = 'HELD', live = false FROM unasked u

@@ -1,5 +1,5 @@
 import { COPY_OF_LEFT_OUT, COPY_OF_VOID, COPYING_RUN } from './copied-rows';
-import { Guard, GuardObject } from './guard';
+import { Guard, GuardObject, unguarded } from './guard';
 import {
   APPROVER,
   firstRows,
@@ -27,12 +27,6 @@ const TICKS_ASKED_FOR = `UPDATE employer SET tick_ibans = true WHERE id = '${a.e
 const role = (person_id: string, name: string): Row => ({ ...first.person_role, person_id, role: name });
 const MAY_APPROVE = insertion('person_role', role(APPROVER, 'approver'));
 const NEXT_VERSION = insertion('pay_run_version', { ...second.pay_run_version, prepared_by: OTHER });
-const unguarded = (...statements: string[]) =>
-  [
-    'SET LOCAL session_replication_role = replica',
-    ...statements,
-    'SET LOCAL session_replication_role = origin',
-  ].join('; ');
 const inState = (status: string) =>
   unguarded(`UPDATE pay_run SET status = '${status}' WHERE id = '${a.run}'`);
 const unticked: Row = { ...difference, kind: 'IBAN_CHANGED', n: 2, payment_id: a.voidPayment };

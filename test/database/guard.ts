@@ -34,6 +34,15 @@ export function dropping({ kind, on, object }: GuardObject): string {
   }
 }
 
+/** Statements that no trigger looks at. */
+export function unguarded(...statements: string[]): string {
+  return [
+    'SET LOCAL session_replication_role = replica',
+    ...statements,
+    'SET LOCAL session_replication_role = origin',
+  ].join('; ');
+}
+
 /** How the tests and the catalogue name it alike. */
 export function keyOf({ on, object }: Pick<GuardObject, 'on' | 'object'>): string {
   return `${on}.${object}`;

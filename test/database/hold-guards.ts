@@ -1,5 +1,5 @@
 import { COPY_OF_LEFT_OUT, COPY_OF_VOID, COPYING_RUN } from './copied-rows';
-import { Guard } from './guard';
+import { Guard, unguarded } from './guard';
 import { firstRows, hashOf, idsOf, insertion, NOW, OTHER, PREPARER, Row, secondRows } from './two-employers';
 
 const a = idsOf(1);
@@ -56,6 +56,17 @@ const beside = (change: Row = {}) =>
     ...change,
   });
 const APPROVAL = insertion('approval', approval);
+const inState = (status: string) =>
+  unguarded(`UPDATE pay_run SET status = '${status}' WHERE id = '${a.run}'`);
+/** That the other run's row was released beside its own run, and others. */
+const besideReleased = (also: string[]) =>
+  insertion('pay_hold', {
+    ...hold,
+    pay_run_id: a.spareRun,
+    payment_id: NEXT,
+    beside_run_id: a.spareRun,
+    also_beside_run_ids: `{${also.join()}}`,
+  });
 /** That nobody was asked about rows of the run, once they were hidden. */
 const unasked = (name: string, lawful: string, forbidden: string): Guard => ({
   name,
@@ -63,7 +74,7 @@ const unasked = (name: string, lawful: string, forbidden: string): Guard => ({
   on: 'approval',
   object: 'refuse_approval_of_unasked_rows',
   says: 'alike_rows_are_asked_about',
-  given: [insertion('pay_hold', AMENDED)],
+  given: [insertion('pay_hold', AMENDED), inState('READY')],
   lawful,
   forbidden,
 });
@@ -105,6 +116,16 @@ export const HOLD_GUARDS: Guard[] = [
     'nor is one that was released beside a third run',
     `${beside()}; ${insertion('pay_hold', { ...AMENDED, run_version: 2, outcome: 'RELEASED' })}; ${APPROVAL}`,
     `${beside()}; ${insertion('pay_hold', { ...AMENDED, run_version: 2, outcome: 'RELEASED', beside_run_id: a.run })}; ${APPROVAL}`,
+  ),
+  unasked(
+    'nor is one with rows that were released there beside others',
+    `${beside()}; ${besideReleased([a.run])}; ${APPROVAL}`,
+    `${beside()}; ${besideReleased([])}; ${APPROVAL}`,
+  ),
+  unasked(
+    'but what is being submitted is, as it was once',
+    `${beside()}; ${inState('SUBMITTING')}; ${APPROVAL}`,
+    `${beside()}; ${inState('VERIFIED')}; ${APPROVAL}`,
   ),
   {
     name: 'who prepared a run releases none of its holds',

@@ -15,6 +15,7 @@ const finding = (code: HoldCode): HoldFinding => ({
   code,
   besideLine: 7,
   besideRun: 'run_1',
+  alsoBesideRuns: [],
   besideStatus: null,
   overtaken: null,
   boundMinor: 123_456n,
@@ -39,6 +40,10 @@ describe('a hold', () => {
     ] as const;
     for (const code of beside) expect(describeHold(finding(code))).toContain('run_1');
     expect(describeHold({ ...finding('IBAN_AND_AMOUNT_TWICE'), besideRun: null })).toMatch(/^Line 7 pays/);
+    const several = { ...finding('IBAN_AND_AMOUNT_TWICE'), alsoBesideRuns: ['run_2', 'run_3'] };
+    expect(describeHold({ ...several, besideStatus: 'READY' })).toBe(
+      'Line 7 of run_1 pays the same amount to the same account. That run is READY now. The account gets that amount from run_2, run_3, too.',
+    );
     const unknown = describeHold({ ...finding('EMPLOYEE_MAY_BE_PAID'), besideLine: null });
     expect(unknown).toMatch(/^What run_1 did not pay .* forgotten\.$/);
   });

@@ -5,6 +5,7 @@ import { Payroll } from '../support/payroll';
 
 interface Hold {
   code: string;
+  version: number;
   message: string;
   payment: { id: string; line: number; name: string; iban: string; amount: string } | null;
   decision: { outcome: string; by: string; reason: string } | null;
@@ -24,6 +25,7 @@ describe('a payroll in which HR made mistakes', () => {
     payroll.as(who).post(payroll.path(`/pay-runs/${runId}/holds/release`), {
       code: hold.code,
       paymentId: hold.payment?.id,
+      version: hold.version,
       reason: 'HR confirmed it in writing',
     });
 
@@ -58,6 +60,7 @@ describe('a payroll in which HR made mistakes', () => {
     expect(await payroll.approve(uploaded.data)).toMatchObject({ status: 409, data: { code: 'HOLDS_OPEN' } });
 
     expect((await release(id, held[0]!, 'preparer')).status).toBe(403);
+    expect((await release(id, { ...held[0]!, version: 2 })).status).toBe(404);
     const released = await release(id, held[0]!);
     expect(released).toMatchObject({ status: 200, data: { runVersion: 2, payments: 6, openHolds: 3 } });
     expect(released.headers['etag']).toBeDefined();

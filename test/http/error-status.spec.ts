@@ -14,7 +14,7 @@ function statusesByCode(): Map<string, Set<number>> {
       give(code, statusOfDomainCode(code));
     for (const [, code = ''] of text.matchAll(/\brefuse\('([A-Z_]+)'/g)) give(code, 422);
   }
-  for (const { code } of Object.values(CONSTRAINTS)) give(code, 409);
+  for (const { code, status = 409 } of Object.values(CONSTRAINTS)) give(code, status);
   return given;
 }
 

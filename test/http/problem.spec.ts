@@ -98,6 +98,7 @@ describe('an error becomes a problem', () => {
       409,
       'FILE_ALREADY_UPLOADED',
     ],
+    ['a role', pgError('23514', { constraint: 'who_confirms_may' }), 403, 'ROLE_REQUIRED'],
     ['a check', pgError('23514', { constraint: 'approver_is_not_preparer' }), 409, 'APPROVER_IS_PREPARER'],
     [
       'a check only we can break',

@@ -1,8 +1,6 @@
-import { EmployerTransaction } from '../../src/database/database';
 import { newId } from '../../src/database/new-id';
 import { readId, showId } from '../../src/http/prefixed-id';
 import { amend, Proposal } from '../../src/pay-run/amendment';
-import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { eventually } from '../support/eventually';
 import { csv, Desk, PayDesk, row } from './pay-desk';
 
@@ -30,18 +28,9 @@ const upload = async (file: Buffer, terms: Record<string, string>): Promise<stri
   readId('run', (await desk.upload(employer, file, terms)).answer.id);
 
 const amended = (runId: string, proposal: Partial<Proposal>): Promise<unknown> =>
-  desk.inRun(employer, runId, (tx: EmployerTransaction, run: PayRun) =>
-    amend(tx, desk.personal, run, employer.personId, {
-      excludePaymentIds: [],
-      reason: 'another day',
-      ...proposal,
-    }),
-  );
-
-const leftOut = async (runId: string, ...lines: number[]): Promise<unknown> =>
-  amended(runId, {
-    excludePaymentIds: await Promise.all(lines.map((line) => desk.paymentIn(employer, runId, line))),
-  });
+  desk.amend(employer, runId, proposal);
+const leftOut = (runId: string, ...lines: number[]): Promise<unknown> =>
+  desk.leaveOut(employer, runId, lines);
 
 const release = (runId: string): Promise<void> =>
   desk.releaseHold(

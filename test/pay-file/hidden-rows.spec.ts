@@ -1,8 +1,6 @@
-import { EmployerTransaction } from '../../src/database/database';
 import { newId } from '../../src/database/new-id';
 import { readId, showId } from '../../src/http/prefixed-id';
-import { amend, Proposal } from '../../src/pay-run/amendment';
-import { PayRun } from '../../src/pay-run/pay-run.entity';
+import { Proposal } from '../../src/pay-run/amendment';
 import { Random } from '../../prove/model/random';
 import { germanIban } from '../support/pay-rows';
 import { csv, Desk, PayDesk, row } from './pay-desk';
@@ -39,18 +37,9 @@ const upload = async (rows: string[], fields: Record<string, string> = {}): Prom
   readId('run', (await desk.upload(employer, csv(...rows), { ...NEAR, ...fields })).answer.id);
 
 const amended = (runId: string, proposal: Partial<Proposal>): Promise<unknown> =>
-  desk.inRun(employer, runId, (tx: EmployerTransaction, run: PayRun) =>
-    amend(tx, desk.personal, run, employer.personId, {
-      excludePaymentIds: [],
-      reason: 'a test',
-      ...proposal,
-    }),
-  );
-
-const leftOut = async (runId: string, lines: readonly number[]): Promise<unknown> =>
-  amended(runId, {
-    excludePaymentIds: await Promise.all(lines.map((line) => desk.paymentIn(employer, runId, line))),
-  });
+  desk.amend(employer, runId, proposal);
+const leftOut = (runId: string, lines: readonly number[]): Promise<unknown> =>
+  desk.leaveOut(employer, runId, lines);
 
 /** Sends rows back that were kept back, mended: the first ones of them, if it is said how many. */
 const corrected = async (runId: string, count = Infinity): Promise<void> => {
@@ -62,15 +51,18 @@ const corrected = async (runId: string, count = Infinity): Promise<void> => {
   await desk.correct(employer, showId('run', runId), Buffer.from(mended));
 };
 
-const release = async (runId: string, line?: number): Promise<void> =>
-  desk.releaseHold(
+const decision = () => ({ personId: approver, reason: 'both are owed' });
+/** Releases what holds the whole run, or the oldest hold of a row beside another. */
+const release = async (runId: string, line?: number): Promise<void> => {
+  if (line === undefined) return desk.releaseHold(employer, runId, { code: SAME_ROWS }, decision());
+  const paymentId = await desk.paymentIn(employer, runId, line);
+  const [oldest] = await desk.query<{ version: number }>(
     employer,
-    runId,
-    line === undefined
-      ? { code: SAME_ROWS }
-      : { code: ALIKE, paymentId: await desk.paymentIn(employer, runId, line) },
-    { personId: approver, reason: 'both are owed' },
+    'SELECT min(run_version) AS version FROM pay_hold WHERE payment_id = $1 AND code = $2 AND outcome IS NULL',
+    [paymentId, ALIKE],
   );
+  return desk.releaseHold(employer, runId, { code: ALIKE, paymentId, version: oldest?.version }, decision());
+};
 
 /** What is held of a run and not decided, as line, code and the run beside. */
 const openHolds = async (runId: string): Promise<[number | null, string, string][]> => {
@@ -88,6 +80,25 @@ const linesHeld = async (runId: string, beside: string): Promise<(number | null)
     code === ALIKE && other === beside ? [line] : [],
   );
 
+/** The runs beside which the rows of a line were held, by what asked in turn. */
+const besidesOf = async (runId: string, line: number): Promise<string[][]> => {
+  const rows = await desk.query<{ besides: string[] }>(
+    employer,
+    `SELECT array_remove(beside_run_id || also_beside_run_ids, NULL) AS besides FROM pay_hold
+     WHERE payment_id = $1 AND code = $2 ORDER BY run_version`,
+    [await desk.paymentIn(employer, runId, line), ALIKE],
+  );
+  return rows.map(({ besides }) => besides);
+};
+
+const refusalOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'none',
+    (error: { code?: string; message: string }) => error.code ?? error.message,
+  );
+const approve = (runId: string, by = approver): Promise<void> =>
+  desk.approve(employer, showId('run', runId), by);
+
 /** Pairs of payments of two runs that pay one account the same, as two people's, of which nobody is, or was, asked. */
 const unasked = (): Promise<unknown[]> =>
   desk.query(
@@ -96,9 +107,9 @@ const unasked = (): Promise<unknown[]> =>
      SELECT u.line, p.line AS beside FROM payment u JOIN payment p ON p.period = u.period AND p.iban_hash = u.iban_hash
        AND p.amount_minor = u.amount_minor AND p.employee_id <> u.employee_id AND p.pay_run_id <> u.pay_run_id
      WHERE u.live AND p.live
-       AND NOT EXISTS (SELECT FROM asked h WHERE h.pay_run_id = u.pay_run_id AND h.beside_run_id = p.pay_run_id
+       AND NOT EXISTS (SELECT FROM asked h WHERE h.pay_run_id = u.pay_run_id AND p.pay_run_id = ANY (h.beside_run_id || h.also_beside_run_ids)
          AND coalesce(h.payment_id, u.id) = u.id)
-       AND NOT EXISTS (SELECT FROM asked h WHERE h.pay_run_id = p.pay_run_id AND h.beside_run_id = u.pay_run_id
+       AND NOT EXISTS (SELECT FROM asked h WHERE h.pay_run_id = p.pay_run_id AND u.pay_run_id = ANY (h.beside_run_id || h.also_beside_run_ids)
          AND coalesce(h.payment_id, p.id) = p.id)`,
   );
 afterEach(async () => expect(await unasked()).toEqual([]));
@@ -165,11 +176,13 @@ describe('the rows of another run, once the whole run is not held for them any m
     expect((await openHolds(again)).slice(0, 1)).toEqual([[null, SAME_ROWS, first]]);
     expect(await linesHeld(again, first)).toEqual([]);
     await leftOut(again, [3, 4, 5]);
-    // Line 7 is above the limit, and line 8 held beside line 4, which is left out.
-    expect(await linesHeld(again, first)).toEqual([6, 7, 8]);
+    // Line 7 is above the limit; line 8 is held beside line 4, which is left out, and named the other run as it came.
+    expect(await linesHeld(again, first)).toEqual([6, 7]);
     await amended(again, NEAR);
-    expect(await linesHeld(again, first)).toEqual([6, 7, 8]);
+    expect(await linesHeld(again, first)).toEqual([6, 7]);
+    expect(await besidesOf(again, 8)).toEqual([[first]]);
     await release(again, 8);
+    await amended(again, NEAR);
     expect((await openHolds(again)).filter(([line]) => line === 8)).toEqual([]);
   });
 
@@ -183,7 +196,11 @@ describe('the rows of another run, once the whole run is not held for them any m
 
     const third = await upload([...people('M', 1, 6), ...people('Y', 51, 5)]);
     await leftOut(third, [2]);
-    for (const line of await linesHeld(third, first)) await release(third, line!);
+    expect(await openHolds(third)).toEqual([
+      [3, ALIKE, first],
+      ...[4, 5, 6, 7].map((line) => [line, ALIKE, again]),
+    ]);
+    for (const line of [3, 4, 5, 6, 7]) await release(third, line);
     await leftOut(third, [3]);
     expect(await openHolds(third)).toEqual([]);
     expect(await paidAgain(third)).toMatchObject({ rows: 9, held: 0 });
@@ -246,6 +263,140 @@ describe('the rows of another run, once the whole run is not held for them any m
     expect(await openHolds(again)).toEqual([[null, SAME_ROWS, first]]);
     await corrected(again);
     expect(await linesHeld(again, second)).toEqual([6, 7, 8, 9, 10, 11, 12, 13]);
+  });
+});
+
+describe('a row that several other runs pay', () => {
+  it('is asked about beside all of them at once, and approved once that was released', async () => {
+    const oldest = await upload([person('E', 13), person('Y', 60)]);
+    const first = await upload([...people('F', 1, 6), person('F', 13)]);
+    await release(first, 8);
+    const again = await upload([...people('N', 1, 6), ...faulty('N', 13, 1), ...people('Z', 41, 3)]);
+    await leftOut(again, [2, 3, 4, 5, 6, 7]);
+    await corrected(again);
+    expect(await openHolds(again)).toEqual([[8, ALIKE, oldest]]);
+    expect(await besidesOf(again, 8)).toEqual([[oldest, first]]);
+    await release(again, 8);
+    await amended(again, NEAR);
+    expect(await openHolds(again)).toEqual([]);
+    await approve(again);
+  });
+
+  it('is asked about beside a run, too, for whose rows the whole run is held, and not once more after that', async () => {
+    const oldest = await upload([person('E', 13), person('Y', 60)]);
+    const first = await upload([person('F', 13), ...people('F', 1, 6)]);
+    await release(first, 2);
+    const again = await upload([...people('N', 1, 6), person('N', 13), ...people('Z', 41, 5)]);
+    expect(await openHolds(again)).toEqual([
+      [null, SAME_ROWS, first],
+      [8, ALIKE, oldest],
+    ]);
+    expect(await besidesOf(again, 8)).toEqual([[oldest, first]]);
+    await release(again, 8);
+    await leftOut(again, [2, 3, 4, 5, 6, 7]);
+    expect(await openHolds(again)).toEqual([]);
+    await approve(again);
+  });
+
+  it('is asked about once more beside a run that its hold did not name, and each hold is released by itself', async () => {
+    const oldest = await upload([person('E', 13), person('Y', 60)]);
+    const first = await upload([person('F', 13), ...people('F', 1, 6)]);
+    const again = await upload([...people('N', 1, 6), person('N', 13), ...people('Z', 41, 5)]);
+    const paymentId = await desk.paymentIn(employer, again, 8);
+    // As holds of before named one run only.
+    await desk.asSuperuser(`SET session_replication_role = replica;
+      UPDATE pay_hold SET also_beside_run_ids = '{}' WHERE payment_id = '${paymentId}'`);
+    await leftOut(again, [2, 3, 4, 5, 6, 7]);
+    expect(await openHolds(again)).toEqual([
+      [8, ALIKE, oldest],
+      [8, ALIKE, first],
+    ]);
+    const unnamed = desk.releaseHold(employer, again, { code: ALIKE, paymentId }, decision());
+    expect(await refusalOf(unnamed)).toBe('SEVERAL_HOLDS');
+    await release(again, 8);
+    expect(await openHolds(again)).toEqual([[8, ALIKE, first]]);
+    expect(await refusalOf(approve(again))).toBe('HOLDS_OPEN');
+    const another = desk.releaseHold(employer, again, { code: ALIKE, paymentId, version: 1 }, decision());
+    expect(await refusalOf(another)).toBe('HOLD_NOT_FOUND');
+    await desk.releaseHold(employer, again, { code: ALIKE, paymentId }, decision());
+    await approve(again);
+  });
+
+  it('is asked about beside all of them at once, too, where amendments ended what hid it from each', async () => {
+    const first = await upload([...people('E', 1, 6), person('E', 13)]);
+    const second = await upload([...people('F', 21, 5), person('F', 13)]);
+    const mine = [...people('N', 1, 6), ...people('N', 21, 5), person('N', 13), ...people('Z', 41, 4)];
+    const again = await upload(mine);
+    await leftOut(again, [2, 3, 4]);
+    await leftOut(again, [8, 9, 10, 11, 12]);
+    const paymentId = await desk.paymentIn(employer, again, 13);
+    await desk.asSuperuser(
+      `SET session_replication_role = replica; DELETE FROM pay_hold WHERE payment_id = '${paymentId}'`,
+    );
+    await amended(again, NEAR);
+    expect(await besidesOf(again, 13)).toEqual([[first, second]]);
+  });
+
+  it('is asked about where it comes to be paid by one more, whatever was released before', async () => {
+    const oldest = await upload([person('E', 13), person('Y', 60)]);
+    const second = await upload([person('F', 13), person('Y', 61), person('Y', 62)]);
+    await release(second, 2);
+    const third = await upload([person('N', 13), person('Y', 63), person('Y', 64)]);
+    expect(await besidesOf(third, 2)).toEqual([[oldest, second]]);
+    expect(await openHolds(third)).toEqual([[2, ALIKE, oldest]]);
+  });
+
+  it('is asked about beside them, too, where it is held beside a line of its own run', async () => {
+    const oldest = await upload([person('E', 13), person('Y', 60)]);
+    const second = await upload([person('F', 13), person('Y', 61), person('Y', 62)]);
+    const both = [person('N', 13), person('M', 13), ...people('Y', 63, 3)];
+    const third = await upload(both);
+    expect(await besidesOf(third, 2)).toEqual([[oldest, second]]);
+    expect(await besidesOf(third, 3)).toEqual([[oldest, second]]);
+    expect(await openHolds(third)).toEqual([
+      [2, ALIKE, oldest],
+      [3, ALIKE, null],
+    ]);
+  });
+});
+
+describe('a run that came to lack approvals while it was submitted', () => {
+  const submitting = async (rows: string[], lines: readonly number[]): Promise<string> => {
+    const run = await upload(rows);
+    await leftOut(run, [2, 3, 4, 5, 6, 7]);
+    for (const line of lines) await release(run, line);
+    await approve(run);
+    await desk.set(employer, { approvalsRequired: 2 });
+    await desk.asSuperuser(
+      `SET session_replication_role = replica; UPDATE pay_run SET status = 'SUBMITTING' WHERE id = '${run}'`,
+    );
+    return run;
+  };
+
+  it('is approved, though others have come to pay a row of it: they are asked beside all that pay it', async () => {
+    const oldest = await upload([person('E', 13), person('Y', 60)]);
+    const first = await upload([...people('F', 1, 6), ...faulty('F', 13, 1)]);
+    const rows = [...people('N', 1, 6), person('N', 13), ...people('Z', 41, 5)];
+    const again = await submitting(rows, [8]);
+    await corrected(first);
+    expect(await openHolds(first)).toEqual([[8, ALIKE, oldest]]);
+    expect(await besidesOf(first, 8)).toEqual([[oldest, again]]);
+    await approve(again, await desk.person('Bea Approver'));
+  });
+
+  it('is approved, whoever came to pay its rows: it can be amended no more', async () => {
+    const first = await upload([...people('F', 1, 6), ...faulty('F', 41, 1)]);
+    const again = await submitting([...people('N', 1, 6), ...people('Z', 41, 5)], []);
+    await corrected(first);
+    expect(await besidesOf(first, 8)).toEqual([[again]]);
+    const bea = await desk.person('Bea Approver');
+    const unasked = (status: string) => `UPDATE pay_run SET status = '${status}' WHERE id = '${again}'`;
+    await desk.asSuperuser(`SET session_replication_role = replica; DELETE FROM pay_hold WHERE payment_id IS NOT NULL;
+      ${unasked('READY')}`);
+    expect(await refusalOf(approve(again, bea))).toBe('23514');
+    await desk.asSuperuser(`SET session_replication_role = replica; ${unasked('SUBMITTING')}`);
+    await approve(again, bea);
+    await desk.cancel(employer, showId('run', first));
   });
 });
 

@@ -12,6 +12,7 @@ import { HoldController } from '../../src/pay-run/hold.controller';
 import { releaseHold } from '../../src/pay-run/hold-release';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { PayRunCommands } from '../../src/pay-run/pay-run.commands';
+import { germanIban } from '../support/pay-rows';
 import { csv, Desk, PayDesk, row } from './pay-desk';
 
 let desk: PayDesk;
@@ -569,11 +570,12 @@ describe('a run with holds', () => {
 
 describe('a row held beside another run', () => {
   const CODE = 'EMPLOYEE_ALREADY_PAID';
-  const shown = async (runId: string) => {
+  const listed = async (runId: string) => {
     const controller = new HoldController(desk.database, desk.personal, {} as PayRunCommands);
-    const { items } = await controller.list(employer.employerId, runId, { limit: 10 });
-    return items.map(({ message, remedy }) => [message, remedy]);
+    return (await controller.list(employer.employerId, runId, { limit: 10 })).items;
   };
+  const shown = async (runId: string) =>
+    (await listed(runId)).map(({ message, remedy }) => [message, remedy]);
   const found = (runId: string, rest: string) =>
     `The employee was found in line 2 of ${showId('run', runId)}. ${rest}`;
 
@@ -590,6 +592,16 @@ describe('a row held beside another run', () => {
     expect(await shown(id)).toEqual([[over, releaseIt]]);
     await release(id, CODE, 2);
     expect(await rowsOf(id)).toEqual(['2 READY 0', '3 READY 0']);
+  });
+
+  it('names every run that pays its account the same, and the version that asked', async () => {
+    const alike = (id: string) => [row(id, '1.00', 'Ann', germanIban(77)), row(`Y${id}`), row(`Z${id}`)];
+    const others = [await upload(alike('E1')), await upload(alike('E2'))];
+    const [hold, ...more] = await listed(await upload(alike('E3')));
+    const [payRunId, also] = others.map((id) => showId('run', id));
+    expect(hold).toMatchObject({ version: 1, beside: { line: 2, payRunId, alsoPayRunIds: [also] } });
+    expect(hold?.message).toMatch(`gets that amount from ${also}, too.`);
+    expect(more).toEqual([]);
   });
 
   it('names a successor where that run ended without paying the employee, as the release is refused', async () => {

@@ -278,6 +278,58 @@ describe('rows that another run pays', () => {
     expect(await holds()).toEqual([]);
   });
 
+  it('are exactly those that a comparison of each with each finds, beside every run that pays them', async () => {
+    type Beside = { row: number; run: string | null; line: number; also: string[] };
+    const one = fc.record({
+      employee: fc.integer({ min: 1, max: 6 }),
+      account: fc.integer({ min: 1, max: 2 }),
+    });
+    const files = fc.array(fc.uniqueArray(one, { selector: (r) => r.employee, minLength: 1, maxLength: 6 }), {
+      minLength: 2,
+      maxLength: 4,
+    });
+    await fc.assert(
+      fc.asyncProperty(files, async (made) => {
+        const mine = await desk.employer();
+        const runs: string[] = [];
+        for (const [n, rows] of made.entries()) {
+          // More rows of its own, so that no whole run is held.
+          const own = Array.from({ length: 8 }, (_, k) => row(`Own${n}-${k}`, `${n + 1}${k}1.00`));
+          const alike = rows.map((r) => row(`E${r.employee}`, '0.07', 'Ann', germanIban(r.account)));
+          const kindOfPay = `KIND_${n}`;
+          const { id } = (await desk.upload(mine, csv(...alike, ...own), { kindOfPay })).answer;
+          runs.push(readId('run', id));
+        }
+        const found = await desk.query<Beside>(
+          mine,
+          `SELECT h.row_no AS row, h.beside_run_id AS run, h.beside_line AS line, h.also_beside_run_ids AS also
+           FROM pay_hold h WHERE h.pay_run_id = $1 AND h.code = 'IBAN_AND_AMOUNT_TWICE' ORDER BY h.row_no`,
+          [runs.at(-1)],
+        );
+        const paid = await desk.query<{ run: string; line: number }>(
+          mine,
+          `SELECT pay_run_id AS run, line FROM payment WHERE employee_id ~ '^E' AND pay_run_id <> $1 ORDER BY id`,
+          [runs.at(-1)],
+        );
+        const last = made.at(-1) ?? [];
+        const expected = last.flatMap((r, n): Beside[] => {
+          const pairs = paid.filter(({ run, line }) => {
+            const other = made[runs.indexOf(run)]?.[line - 2];
+            return other?.account === r.account && other.employee !== r.employee;
+          });
+          const alike = pairs.filter(({ run }, at) => pairs.findIndex((one) => one.run === run) === at);
+          const first = last.findIndex((o) => o.account === r.account);
+          if (first < n)
+            return [{ row: n + 1, run: null, line: first + 2, also: alike.map(({ run }) => run) }];
+          const [beside, ...also] = alike;
+          return beside ? [{ row: n + 1, ...beside, also: also.map(({ run }) => run) }] : [];
+        });
+        expect(found).toEqual(expected);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
   it('are held where two other runs pay half of them each', async () => {
     const half = (first: number, id = 'E') =>
       [0, 1].map((n) => row(`${id}${first + n}`, `${first + n}.00`, 'Ann', germanIban(first + n)));

@@ -23,12 +23,13 @@ import { PayFileFault } from '../../src/pay-file/pay-file-fault';
 import { releaseFurtherPay } from '../../src/pay-file/release';
 import { UploadedFile } from '../../src/pay-file/spool';
 import { readCorrectionFields, readUploadFields } from '../../src/pay-file/terms';
+import { amend, Proposal } from '../../src/pay-run/amendment';
 import { approve } from '../../src/pay-run/approval';
 import { cancelRun } from '../../src/pay-run/cancellation';
 import { HoldChoice, releaseHold } from '../../src/pay-run/hold-release';
 import { HoldDecision } from '../../src/pay-run/hold.store';
 import { Release, ReleaseRequest } from '../../src/pay-run/pay-release';
-import { PayRun } from '../../src/pay-run/pay-run.entity';
+import { Amendment, PayRun } from '../../src/pay-run/pay-run.entity';
 import { lockRun } from '../../src/pay-run/pay-run.store';
 import { isLockAwaited, TestDatabase, testDatabase } from '../support/database';
 import { germanIban } from '../support/pay-rows';
@@ -164,6 +165,18 @@ export class PayDesk {
   /** Releases a hold of a payment, or of the whole run. @param runId bare, as in the database */
   releaseHold(desk: Desk, runId: string, choice: HoldChoice, decision: HoldDecision): Promise<void> {
     return this.inRun(desk, runId, (tx, run) => releaseHold(tx, this.personal, run, choice, decision));
+  }
+
+  /** Amends a run, as its preparer. @param runId bare, as in the database */
+  amend(desk: Desk, runId: string, proposal: Partial<Proposal>): Promise<Amendment> {
+    const proposed = { excludePaymentIds: [], reason: 'a test', ...proposal };
+    return this.inRun(desk, runId, (tx, run) => amend(tx, this.personal, run, desk.personId, proposed));
+  }
+
+  /** Leaves lines of a run's file out of it, as its preparer. @param runId bare, as in the database */
+  async leaveOut(desk: Desk, runId: string, lines: readonly number[]): Promise<Amendment> {
+    const ids = await Promise.all(lines.map((line) => this.paymentIn(desk, runId, line)));
+    return this.amend(desk, runId, { excludePaymentIds: ids });
   }
 
   /** Does something with a run that is locked for it. @param runId bare, as in the database */
