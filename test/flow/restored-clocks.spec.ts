@@ -71,7 +71,7 @@ describe('a database that is restored on a server whose clock is an hour behind 
   const resumed = async () => {
     await restoring.restore();
     await restoring.answered();
-    expect(await restoring.resume()).toBe('RESUMED');
+    expect(await restoring.resume('letter 4711')).toBe('RESUMED');
   };
 
   it('pays nobody by an approval that may have been taken back since', async () => {
