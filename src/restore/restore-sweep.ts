@@ -173,8 +173,7 @@ export class RestoreSweep {
       if (isUnsubmitted(record.named.get(instructionId ?? '')))
         unsubmitted.push({ bankInstructionId, bankPaymentId: one.ids[0] });
     try {
-      if (!sweep.failure)
-        sweep.showsUnsubmitted ||= await this.isProven(unsubmitted, listedMs, isNotThisOne);
+      if (!sweep.failure) sweep.showsUnsubmitted ||= await this.isProven(unsubmitted, listedMs, isNotThisOne);
     } catch (error) {
       if (!isBankError(error)) throw error;
       sweep.failure = error;
