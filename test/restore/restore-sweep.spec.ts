@@ -444,7 +444,7 @@ describe('a list of a bank after a restore', () => {
   );
 
   it('is not waited for where all that it shows so is read as submitted and forgotten', async () => {
-    const { read, found } = sweep([named], [], { ...SINCE, lagMs: 50 });
+    const { read, found } = sweep([named], [], { ...SINCE, lagMs: 5_000 });
     expect([(await found).showsUnsubmitted, read]).toEqual([false, ['Z at once']]);
   });
 
