@@ -383,7 +383,7 @@ describe('the answer to a submit', () => {
     'is known to be older than a restore by a submit of this instruction alone: %s',
     async (_, of, isOlder) => {
       await replicate(`DELETE FROM database_restore; ${restored()};
-      UPDATE submit_attempt SET outcome = NULL, outcome_detail = NULL, finished_at = NULL${of} WHERE id = '${UNSENT}'`);
+      UPDATE submit_attempt SET outcome = NULL, outcome_detail = NULL, finished_at = NULL, known_restores = 0${of} WHERE id = '${UNSENT}'`);
       const instruction = { id: ours.instruction[0], plannedInstructionId: ours.planned[0] };
       const older = await office.database.inEmployer(ours.employer, (tx) =>
         isOlderThanARestore(tx, instruction),
