@@ -5,6 +5,8 @@ import type { ListHabits, ListPage } from './paging';
 const EMPTY_AT_END = 2;
 /** And so many places at most one that counts more, which may be what others hold: those of ten pages of the size observed. */
 const MOST_EMPTY_PLACES = 10 * OBSERVED_PAGE_SIZE;
+/** Or so many pages, where they are smaller. */
+const MOST_EMPTY_PAGES = 20;
 
 /** What a walk came to: different items, and the places of the list that it passed. */
 export interface SoFar {
@@ -42,6 +44,10 @@ export class ListEnd {
   private isPart: boolean | undefined;
   /** More was seen than the list counted: that is of a page, or ends at a bound. */
   private isCountLess = false;
+  /** Rows moved to the front while it was read, or a page in front of others stays refused: no count tells that all was seen. */
+  private isOpen = false;
+  /** How many rows fewer than before it counts, since that was asked last. */
+  private removed = 0;
 
   /** @param learn keeps what this walk learns, in these habits too */
   constructor(
@@ -54,28 +60,41 @@ export class ListEnd {
     return this.empty === EMPTY_AT_END;
   }
 
+  /** A page in front of one that shows some stays refused. */
+  onHole(): void {
+    this.isOpen = true;
+  }
+
+  /** How many rows were taken out of the list since this was asked last: those behind moved by as many places at most. */
+  takeRemoved(): number {
+    const { removed } = this;
+    this.removed = 0;
+    return removed;
+  }
+
   /** Whether it ended with this page, or may have. */
   onPage(answer: ListPage<unknown>, page: PageRead, soFar: SoFar): 'ended' | 'doubtful' | undefined {
     this.take(answer, page, soFar);
     if (page.received > 0) {
-      this.isCounted = page.isShort && !this.hasGap && this.isAll(soFar);
+      this.isCounted = page.isShort && !this.hasGap && this.isConfirmed(soFar);
       if (this.isCounted) return 'ended';
       return page.isShort && !this.isMore(soFar) ? 'doubtful' : undefined;
     }
     // Then it is the count of all in other walks too, of which each page may show less, or nothing.
     if (this.isAllOfPart(answer.count, soFar)) this.learn({ countsAll: true });
-    const isAll = this.isAll(soFar);
-    this.isCounted = isAll && !page.isFullBefore && (!this.hasGap || this.empty >= EMPTY_AT_END);
-    if (this.isCounted || (isAll && page.isFullBefore)) return 'ended';
+    const isPast = !page.isFullBefore && (!this.hasGap || this.empty >= EMPTY_AT_END);
+    this.isCounted = isPast && this.isConfirmed(soFar);
+    if (this.isCounted) return 'ended';
     const isMore = this.isMore(soFar) && (this.count ?? 0) > soFar.slots;
-    const isLong = isMore ? this.emptyPlaces >= MOST_EMPTY_PLACES : this.empty >= EMPTY_AT_END;
+    const isFar = this.emptyPlaces >= MOST_EMPTY_PLACES || this.empty >= MOST_EMPTY_PAGES;
+    const isLong = isMore ? isFar : this.empty >= EMPTY_AT_END;
     return isLong ? 'ended' : 'doubtful';
   }
 
   /** Whether a page that repeats the one before ends a list of which all was seen. */
   onRepeat(answer: ListPage<unknown>, soFar: SoFar): boolean {
-    this.count = answer.count ?? this.count;
-    this.isCounted = this.isAll(soFar);
+    this.takeCount(answer.count);
+    this.isCounted = this.isConfirmed(soFar);
     return this.isCounted;
   }
 
@@ -96,11 +115,26 @@ export class ListEnd {
       this.emptyPlaces += Math.min(asked, OBSERVED_PAGE_SIZE);
     }
     if (count == null) return;
-    this.count = count;
     this.isCountLess ||= count < seen;
     if (this.isCountLess && count === received) this.learn({ countsAll: undefined });
     if (count > Math.max(received, limit ?? Math.max(asked, OBSERVED_PAGE_SIZE)))
       this.learn({ countsAll: true });
+    this.takeCount(count);
+  }
+
+  private takeCount(count: number | null | undefined): void {
+    if (count == null) return;
+    const removed = (this.count ?? 0) - count;
+    if (removed > 0) {
+      this.isOpen = true;
+      if (this.habits.countsAll) this.removed += removed;
+    }
+    this.count = count;
+  }
+
+  /** A list of which rows were taken out may count as many as were seen, and hold others. */
+  private isConfirmed(soFar: SoFar): boolean {
+    return this.isAll(soFar) && !this.isOpen;
   }
 
   private isAll({ seen }: SoFar): boolean {

@@ -6,14 +6,14 @@ import {
   NotAllowed,
   Unauthorised,
 } from './errors';
-import { mayCountFromOne, PERHAPS_NO_PAGE, startsList, whyUnstarted } from './first-page';
+import { mayCountFromOne, PERHAPS_NO_PAGE, perhapsTooLarge, whyHidden } from './first-page';
 import { SeenItems } from './seen-items';
 import { ListEnd, type PageRead, type SoFar } from './list-end';
+import { PageBase } from './page-base';
 import { OBSERVED_PAGE_SIZE, PageSize } from './page-size';
 import type { ListHabits, ListPage, ListSize, PageQuery, PagerOptions } from './paging';
+import { type Place, TurnedBack } from './turned-back';
 
-/** How a size may be refused (Maximum page size: not shown). */
-const PERHAPS_TOO_LARGE: ReadonlySet<number> = new Set([400, 422]);
 /** 100,000 payments in pages of 20, and room for pages that moved. */
 const MAX_PAGES = 10_000;
 
@@ -36,13 +36,18 @@ export class ListWalk<T> {
   private lastPageFull = false;
   private answered = false;
   private readonly end: ListEnd;
+  private readonly back = new TurnedBack();
+  /** The first page that is asked to tell the size in force. */
+  private triedAt?: Place;
+  /** One of these was refused, and asked once more. */
+  private triedAgain = false;
+  /** Page 0 is asked again, since page 1 was it over again. */
+  private provesBase = false;
   /** Page 1, asked to tell the size in force, was the first one over again: page 2 is asked to tell it. */
   private wasTriedTwice = false;
   /** Nothing tells that the last page was the end: its items are handed out before it is asked whether they are enough. */
   private isDoubtful = false;
-  private probeErrors: BankError[] = [];
-  /** Page 0 was refused, page 1 was not, and page 0 was asked once more. */
-  private probedAgain = false;
+  private readonly base: PageBase;
   /** The one answer of a list that takes no paging: it is handed out before it is known whether that is all. */
   private whole?: ListPage<T>;
 
@@ -50,6 +55,7 @@ export class ListWalk<T> {
     this.habits = { ...options.habits };
     this.seen = new SeenItems(options);
     this.size = new PageSize(this.habits, (habits) => this.learn(habits), options.pageSize);
+    this.base = new PageBase(this.habits, (habits) => this.learn(habits));
     this.page = this.habits.pageBase ?? 0;
     this.end = new ListEnd(this.habits, (habits) => this.learn(habits));
   }
@@ -64,16 +70,13 @@ export class ListWalk<T> {
     const answer = await this.ask();
     if (!answer) return [];
     const ids = this.seen.idsOf(answer.items);
+    if (this.provesBase) return this.onFirstPageAgain(answer, ids);
     if (this.isTrialFailed(ids)) return this.seen.fresh(answer.items, ids);
     if (this.seen.isRepeated(ids)) return this.onRepeat(answer);
-    if (this.startsTooLate(answer)) {
-      this.learn({ pageBase: 0 });
-      this.page = 0;
-      return [];
-    }
-    if (this.mustAskFirstPage(answer)) return [];
-    this.learnBase(answer, ids);
+    if (this.mustTurnToFirstPage(answer)) return [];
+    this.base.learnFrom(answer, this.place(), this.seen.startedWithOneOf(ids));
     const fresh = this.seen.fresh(answer.items, ids);
+    if (ids.length > 0 && this.goTo(this.toRefused(true))) return fresh;
     this.advance(answer, ids);
     if (this.habits.takesNoPaging) {
       this.whole = answer;
@@ -113,16 +116,22 @@ export class ListWalk<T> {
   /** A list whose pages count from 1 may refuse page 0; one too large, or past its end, may be refused too. */
   private onRefusedPage(error: BankError): void {
     if (error instanceof NotAllowed || error instanceof Unauthorised) throw error;
-    if (this.page === 0 && this.isBaseOpen() && mayCountFromOne(error)) {
-      this.probeErrors.push(error);
+    if (this.provesBase && mayCountFromOne(error)) {
+      this.onFirstPageAgain({ items: [] }, []);
+    } else if (this.page === 0 && this.base.isOpen && mayCountFromOne(error)) {
+      this.base.refusals.push(error);
       // A server's fault may pass: it is believed the second time.
-      if (error.status < 500 || this.probeErrors.length > 1) this.page = 1;
+      if (error.status < 500 || this.base.refusals.length > 1) this.page = 1;
     } else if (this.isPerhapsTooLarge(error)) {
       this.askLess();
     } else if (this.mayTakeOtherParameters(error)) {
       this.askOtherwise();
+    } else if (this.size.isTried && !this.triedAgain && PERHAPS_NO_PAGE.has(error.status)) {
+      // In another size its rows might be passed over.
+      this.triedAgain = this.isDoubtful = true;
     } else if (this.answered && PERHAPS_NO_PAGE.has(error.status)) {
       // As a page that shows nothing: one behind a page that a bank hides altogether may be there.
+      this.back.onRefused(this.place(), this.size.isTried);
       this.onPage({ items: [] }, { received: 0, asked: this.size.rows, isShort: true }, true);
     } else {
       throw error;
@@ -131,15 +140,14 @@ export class ListWalk<T> {
 
   /** The first page, refused whatever its number, in a larger size than was observed of any list. */
   private isPerhapsTooLarge(error: BankError): boolean {
-    const refusals = [...this.probeErrors, error].some(({ status }) => PERHAPS_TOO_LARGE.has(status));
-    return refusals && !this.answered && this.size.mayBeLess;
+    return [...this.base.refusals, error].some(perhapsTooLarge) && !this.answered && this.size.mayBeLess;
   }
 
   /** A list whose parameters are not shown, and which was never read by pages, refused its first one in every size. */
-  private mayTakeOtherParameters({ status }: BankError): boolean {
+  private mayTakeOtherParameters(error: BankError): boolean {
     const { pageBase, takesNoPaging } = this.habits;
     const isKnown = this.options.pagingIsShown || pageBase !== undefined || takesNoPaging;
-    return !isKnown && !this.answered && PERHAPS_TOO_LARGE.has(status);
+    return !isKnown && !this.answered && perhapsTooLarge(error);
   }
 
   /** By those the answers of lists name (Conventions), then by none; what is answered is learned. */
@@ -157,7 +165,20 @@ export class ListWalk<T> {
 
   private askFirstPage(): void {
     this.page = this.habits.pageBase ?? 0;
-    this.probeErrors = [];
+    this.base.refusals = [];
+  }
+
+  private place(): Place & { position: number } {
+    const { page, passed, position } = this;
+    return { page, passed, position };
+  }
+
+  /** Whether there is one to turn back to. */
+  private goTo(place: Place | undefined): boolean {
+    if (!place) return false;
+    this.page = place.page;
+    this.passed = place.passed;
+    return true;
   }
 
   /** The places of the list that were passed, whether or not they showed anything. */
@@ -172,46 +193,12 @@ export class ListWalk<T> {
     if (this.options.habits) Object.assign(this.options.habits, habits);
   }
 
-  private isBaseOpen(): boolean {
-    const { pageBase, usesOffset, takesNoPaging } = this.habits;
-    return pageBase === undefined && !usesOffset && !takesNoPaging;
-  }
-
-  private learnBase(answer: ListPage<T>, ids: readonly string[]): void {
-    if (this.page !== 1 || !this.isBaseOpen()) return;
-    // Page 1 of a list that counts from 1, where records came in front since page 0: a quieter walk tells.
-    if (this.seen.startedWithOneOf(ids)) return;
-    const refusal = this.position === 0 ? this.probeErrors.at(-1) : undefined;
-    if (refusal && !startsList(answer, refusal)) throw whyUnstarted(answer, refusal);
-    // Page 0 may be there, and show nothing for now.
-    if (this.position === 0 && !refusal && answer.offset == null) return;
-    const isFirst = this.position === 0 && (answer.offset ?? 0) <= 1;
-    if (ids.length > 0 || this.position > 0) this.learn({ pageBase: isFirst ? 1 : 0 });
-  }
-
-  /**
-   * One odd answer must not make a list that counts from 0 lack its first page, nor a remembered base make it look empty:
-   * before page 1 is believed to start it, or nothing to be there though some is counted, page 0 is asked again.
-   */
-  private mustAskFirstPage({ items, count }: ListPage<T>): boolean {
-    const hidesAll = items.length === 0 && this.seen.size === 0 && (count ?? 0) > 0;
-    const refused = this.probeErrors.length > 0 && this.page === 1 && this.position === 0;
-    if (refused && this.isBaseOpen() && !this.probedAgain) this.probedAgain = true;
-    else if (hidesAll && this.habits.pageBase !== undefined) this.learn({ pageBase: undefined });
-    else return false;
+  private mustTurnToFirstPage(answer: ListPage<T>): boolean {
+    const isLate = this.base.startsTooLate(answer, this.place());
+    if (isLate) this.learn({ pageBase: 0 });
+    else if (!this.base.mustAskFirstPage(answer, this.place(), this.seen.size)) return false;
     this.page = 0;
     return true;
-  }
-
-  /** Not that there is no such list, by which page 0 may have been refused: some is counted. */
-  private whyHidden(): Error {
-    const refusal = this.probeErrors.at(-1);
-    return refusal && refusal.status >= 500 ? refusal : new ListUnreadable('nothing-shown');
-  }
-
-  /** A remembered base of 1 that no longer holds would hide the first page. */
-  private startsTooLate(answer: ListPage<T>): boolean {
-    return this.habits.pageBase === 1 && this.page === 1 && (answer.offset ?? 0) > 1;
   }
 
   private advance(answer: ListPage<T>, ids: string[]): void {
@@ -222,7 +209,7 @@ export class ListWalk<T> {
     if (usesOffset) this.learn({ usesOffset });
     this.answered = true;
     if (ids.length === 0) {
-      if (this.page === 0 && this.isBaseOpen()) this.page += 1;
+      if (this.page === 0 && this.base.isOpen) this.page += 1;
       else this.onPage(answer, { received: 0, asked, isShort: true });
       return;
     }
@@ -242,6 +229,7 @@ export class ListWalk<T> {
     page: Omit<PageRead, 'isFullBefore' | 'isTried'>,
     isRefused = false,
   ): void {
+    const at = this.place();
     const isTried = page.received === 0 && this.size.isTried;
     this.shortPages ||= page.received < this.size.rows;
     if (isTried) this.askDoubtedSize();
@@ -249,15 +237,33 @@ export class ListWalk<T> {
       this.passed += page.isShort ? this.size.places : page.received;
       this.page += 1;
     }
+    if (this.size.isTried && !this.size.isHalfProven) this.triedAt = this.place();
+    if (!isRefused && this.back.onAnswer(at, page.received > 0)) this.end.onHole();
     const isFullBefore = isRefused && this.lastPageFull;
     const told = this.end.onPage(answer, { ...page, isFullBefore, isTried }, this.soFar());
-    this.isDoubtful = told === 'doubtful';
-    if (told === 'ended') this.endHere();
+    const isOver = told === 'ended' && !this.back.isShownBehind(at);
+    const back = this.toMoved(at) ?? (isOver ? this.toRefused(false) : undefined);
+    this.isDoubtful = told !== undefined;
+    if (!this.goTo(back) && isOver) this.endHere();
+  }
+
+  private toRefused(showsSome: boolean): Place | undefined {
+    return this.back.toRefused(this.place(), showsSome, this.pages);
+  }
+
+  /** Where rows may have moved to. */
+  private toMoved(at: Place): Place | undefined {
+    const moved = { rows: this.end.takeRemoved(), pageRows: this.size.places };
+    const to = this.back.toMoved(at, moved, { first: this.habits.pageBase ?? 0, pages: this.pages });
+    // That it shows the same as the page before says nothing then.
+    if (to) this.seen.forgetPage();
+    return to;
   }
 
   /** Whether a page that was to tell the size in force shows that the first one hid some, or is that one over again as page 1. */
   private isTrialFailed(ids: readonly string[]): boolean {
-    if (!this.size.isTried || ids.length === 0 || this.size.isProven(this.seen.unseen(ids))) return false;
+    if (!this.size.isTried || ids.length === 0) return false;
+    if (this.size.isProvenBy(ids.length, this.seen.unseen(ids))) return false;
     const isRepeated = this.seen.isRepeated(ids) && !this.habits.usesOffset;
     if (isRepeated && this.wasTriedTwice) return false;
     this.shortPages = true;
@@ -268,15 +274,15 @@ export class ListWalk<T> {
     return true;
   }
 
-  /** By offset, what the first page may have held is passed. */
+  /** From behind the first page. By offset, what that may have held is passed. */
   private askDoubtedSize(): void {
     const { usesOffset = false } = this.habits;
     const received = this.size.rows;
     this.size.askDoubted(usesOffset);
-    if (this.wasTriedTwice) this.page = 1;
-    if (!usesOffset) return;
-    this.passed += this.size.rows - received;
-    this.seen.forgetPage();
+    const { page, passed } = this.triedAt ?? this.place();
+    this.page = page;
+    this.passed = usesOffset ? passed + this.size.rows - received : this.passed;
+    if (usesOffset) this.seen.forgetPage();
   }
 
   private soFar(): SoFar {
@@ -289,7 +295,7 @@ export class ListWalk<T> {
   }
 
   private endHere(): T[] {
-    if (this.seen.size === 0 && (this.end.count ?? 0) > 0) throw this.whyHidden();
+    if (this.seen.size === 0 && (this.end.count ?? 0) > 0) throw whyHidden(this.base.refusals.at(-1));
     this.ended = true;
     return [];
   }
@@ -305,21 +311,22 @@ export class ListWalk<T> {
   }
 
   /**
-   * The same ids again. Page 1 repeating page 0 is a list that counts from 1 (a remembered 0, which a list that grew may
-   * have taught, is forgotten). One that showed more than this may have grown by just a page: the next is asked. Any
+   * The same ids again. Page 1 repeating page 0 is perhaps a list that counts from 1 (a remembered 0, which a list that grew
+   * may have taught, is forgotten). One that showed more than this may have grown by just a page: the next is asked. Any
    * other repeat is of a list that ignores `page` (asked by offset once) or holds nothing more.
    */
   private async onRepeat(answer: ListPage<T>): Promise<T[]> {
     if (!this.habits.usesOffset && this.page === 1) {
-      this.learn({ pageBase: this.isBaseOpen() ? 1 : undefined });
-      this.page = 2;
-    } else if (this.end.onRepeat(answer, this.soFar())) {
-      this.ended = true;
+      this.provesBase = this.base.isOpen;
+      this.learn({ pageBase: undefined });
+      this.page = this.provesBase ? 0 : 2;
     } else if (this.seen.size > answer.items.length && !this.repeated) {
       this.repeated = true;
       this.position += answer.items.length;
       this.passed += answer.items.length;
       this.page += 1;
+    } else if (this.end.onRepeat(answer, this.soFar())) {
+      this.ended = true;
     } else if (!this.habits.usesOffset) {
       this.learn({ pageBase: undefined });
       this.habits.usesOffset = true;
@@ -334,6 +341,15 @@ export class ListWalk<T> {
       await this.endRepeated(answer);
     }
     return [];
+  }
+
+  /** Page 0 shows others by now where pages count from 0 and the list grew by just a page meanwhile. */
+  private onFirstPageAgain(answer: ListPage<T>, ids: readonly string[]): T[] {
+    this.provesBase = false;
+    if (this.seen.isRepeated(ids)) this.learn({ pageBase: 1 });
+    else this.position += ids.length;
+    this.page = 2;
+    return this.seen.fresh(answer.items, ids);
   }
 
   private async endRepeated(answer: ListPage<T>): Promise<void> {

@@ -21,6 +21,8 @@ export class PageSize {
   private doubted?: { rows: number; isTold: boolean; received: number };
   /** Whether the next page, asked in those few, tells which. */
   isTried = false;
+  /** Pages that told that the bank hands out no more, so far. */
+  private proofs = 0;
   /** It told that the bank hides some. */
   private hides = false;
 
@@ -76,16 +78,26 @@ export class PageSize {
     return isKnown ? this.rows : Math.min(this.rows, OBSERVED_PAGE_SIZE);
   }
 
+  /** Whether a page told that the bank hands out no more, and another one is to tell it too. */
+  get isHalfProven(): boolean {
+    return this.isTried && this.proofs > 0;
+  }
+
   /**
-   * Whether a page shows that the bank hands out no more than its first one showed: in a list that hides some, the places
-   * behind so many are those of the first page still. @param unseen how many of it were not shown before
+   * Whether a page tells that the bank hands out no more than its first one showed: in a list that hides some, the places
+   * behind so many are those of the first page still. Rows that came meanwhile tell the same of a few places, so that as many
+   * as a page of any list was seen to have are to tell it. @param unseen how many of it were not shown before
    */
-  isProven(unseen: number): boolean {
-    const isBehind = unseen > 0 && 2 * this.rows <= (this.doubted?.rows ?? 0);
-    this.isTried = !isBehind && unseen < this.rows;
-    if (this.isTried) return false;
-    this.doubted = undefined;
-    this.delivered = this.rows;
+  isProvenBy(received: number, unseen: number): boolean {
+    const { rows, doubted } = this;
+    const isBehind = unseen > 0 && 2 * rows <= (doubted?.rows ?? 0);
+    // A full one behind a page that told it was pushed along by rows that came, and tells nothing.
+    const isPushed = this.proofs > 0 && received >= rows;
+    if (isBehind || unseen >= rows) this.proofs += 1;
+    else if (!isPushed) return false;
+    this.isTried = this.proofs * rows < OBSERVED_PAGE_SIZE;
+    if (!this.isTried) this.doubted = undefined;
+    this.delivered = rows;
     return true;
   }
 
@@ -116,7 +128,7 @@ export class PageSize {
   ): void {
     const full = received === this.rows;
     if (full) this.delivered = received;
-    const proven = !startedAgain && (full || received === answer.limit);
+    const proven = !startedAgain && !this.isTried && (full || received === answer.limit);
     const worthKeeping = received === this.asked || received >= SMALLEST_LEARNED_SIZE;
     const remembered = this.habits.pageSize ?? 0;
     const stale = full && received < Math.min(remembered, this.asked);
