@@ -255,7 +255,7 @@ describe('what is read of an instruction when the cut-off has passed', () => {
     [
       'a run that is cancelled since a restore',
       // A row in between was left out.
-      `UPDATE pay_run SET status = 'CANCELLED', created_at = '2019-01-01' WHERE id = '${ours.spareRun}';
+      `UPDATE pay_run SET status = 'CANCELLED', known_restores = 0 WHERE id = '${ours.spareRun}';
        UPDATE planned_instruction SET last_row = 2 WHERE id = '${ours.planned[0]}'`,
       'may have paid 1 of its 1 payments: no successor pays these',
     ],
