@@ -8,7 +8,7 @@ import {
   isRequestRefused,
   isTooLong,
 } from '../bank/errors';
-import { BankGateway } from '../bank/gateway';
+import { BankGateway, type BankPaymentFilter } from '../bank/gateway';
 import { isIncoming, type PaymentMarks } from '../bank/payment-marks';
 import { type BankPayment, isOwnEntry } from '../bank/records';
 import { Clock } from '../config/clock';
@@ -129,16 +129,17 @@ export class MadeElsewhere {
     const fromMs = Math.max(oldestMs - CLOCK_MARGIN_MS, this.clock.now().getTime() - REACH_MS);
     const from = new Date(fromMs).toISOString();
     const isWanted = ({ messageId }: PaymentMarks) => wanted.has(messageId ?? '');
-    const read = async (filter: { from?: string }): Promise<void> => {
-      for await (const one of this.gateway.listPayments(filter, isWanted))
+    const read: Read = async (bounds) => {
+      for await (const one of this.gateway.listPayments(bounds, isWanted))
         by.get(one.messageId ?? '')?.push(one);
     };
+    const readInParts: Read = (bounds) => inParts(read, bounds, this.clock.now());
     // For the oldest of them it may have been read for long, since its own list shows none.
     const isLasting = this.faults.isLasting(generalFor(oldest));
     const name = `general list for what ${oldest.bankInstructionId} held`;
     let refusal: BankError | undefined;
     try {
-      refusal = await this.faults.counting(name, () => refusalOf(read, from));
+      refusal = await this.faults.counting(name, () => refusalOf(readInParts, from));
       await this.faults.counting(REFUSED, () => (refusal ? Promise.reject(refusal) : Promise.resolve()));
       this.wasServed = true;
     } catch (error) {
@@ -152,6 +153,26 @@ export class MadeElsewhere {
   }
 }
 
+type Bounds = Pick<BankPaymentFilter, 'from' | 'to'>;
+type Read = (bounds: Bounds) => Promise<void>;
+
+/**
+ * Reads the list within bounds; one from a moment on that is longer than is read of any in parts of a day, which are lists of
+ * their own (`toDate`), but for the last, which is open.
+ */
+async function inParts(read: Read, bounds: Bounds, now: Date): Promise<void> {
+  try {
+    await read(bounds);
+  } catch (error) {
+    if (!isTooLong(error) || bounds.from === undefined) throw error;
+    let fromMs = Date.parse(bounds.from);
+    // A bound may or may not belong to either part: a payment that both show is read twice, which changes nothing.
+    for (; fromMs + DAY_MS < now.getTime(); fromMs += DAY_MS)
+      await read({ from: new Date(fromMs).toISOString(), to: new Date(fromMs + DAY_MS).toISOString() });
+    await read({ from: new Date(fromMs).toISOString() });
+  }
+}
+
 const NOT_FOUND = 404;
 
 /** By which refusals of the general list are counted: what it is read for makes no difference to them. */
@@ -162,14 +183,11 @@ const REFUSED = 'general list, refused';
  * may take no such bound.
  * @returns how that is refused, too, as a fault of this read alone: it says nothing of our access
  */
-async function refusalOf(
-  read: (filter: { from?: string }) => Promise<void>,
-  from: string,
-): Promise<BankError | undefined> {
+async function refusalOf(read: Read, from: string): Promise<BankError | undefined> {
   let refusal: BankError | undefined;
-  for (const filter of [{ from }, { from }, {}]) {
+  for (const bounds of [{ from }, { from }, {}]) {
     try {
-      await read(filter);
+      await read(bounds);
       return undefined;
     } catch (error) {
       if (!isRefusal(error)) throw error;

@@ -193,6 +193,24 @@ describe('a payment that the bank shows as returned with less than was paid', ()
     await until(async () => (await payroll.run(supplement.id)).status === 'SETTLED');
   });
 
+  it('is asked about once more by a row with what was owed until less still came back', async () => {
+    await start();
+    const { id, paid } = await paidAndSentBack();
+    await until(async () => (await returned(id)).payments === 1);
+    await decide((await asked(id)).path, 'ACKNOWLEDGE');
+    const owed = { ...payRows(1)[0]!, amount: euros(paid - KEPT_MINOR), iban: FAILS };
+    const failed = await payroll.uploaded(payFile([owed]), { supplementOf: id });
+    await released(failed.id, 'EMPLOYEE_ALREADY_PAID');
+    await until(async () => (await payroll.run(failed.id)).status === 'FAILED');
+    showing(({ amountMinor = 0n }) => ({ amountMinor: amountMinor - 100n }));
+    await until(async () => (await kinds()).includes('ECHO_MISMATCH'));
+    await decide((await asked(id)).path, 'ACKNOWLEDGE');
+    const again = { ...owed, iban: germanIban(7_777) };
+    const supplement = await payroll.uploaded(payFile([again]), { supplementOf: id });
+    await released(supplement.id, 'EMPLOYEE_ALREADY_PAID');
+    await until(async () => (await payroll.run(supplement.id)).status === 'SETTLED');
+  });
+
   it('is not paid by a successor that was made before less was shown, unless nobody kept the rest', async () => {
     await start(0);
     const { id } = await paidAndSentBack();

@@ -40,7 +40,7 @@ const againOf = ({ instructionId }: EndedInstruction, otherwise: Partial<BankPay
  * is refused so often before.
  */
 function searching(shown: BankPayment[], failures: Error[] = [], refusals = { refusedWith: 0, times: 0 }) {
-  const listPayments = jest.fn(async function* (_filter: { from?: string }) {
+  const listPayments = jest.fn(async function* (_bounds: { from?: string; to?: string }) {
     refusals.times -= 1;
     if (refusals.times >= 0) throw refusal(refusals.refusedWith);
     yield* await Promise.resolve([...shown]);
@@ -85,6 +85,26 @@ describe('a payment that was made once more elsewhere', () => {
     ['fails for a moment', new BankError(500, { raw: '' })],
   ])('is seen by what is shown before a page that %s', async (_, failure) => {
     expect(await searching([againOf(first)], [failure]).search([first, second])).toEqual(['payment-1']);
+  });
+
+  it('is seen where the list from a moment on is longer than is read of any, day by day and from the last one on', async () => {
+    const { search, listPayments } = searching([]);
+    const hour = 3_600_000;
+    const shownAt = Date.parse(NOW) + 5 * hour;
+    listPayments.mockImplementation(async function* ({ from = '', to }: { from?: string; to?: string }) {
+      await Promise.resolve();
+      const untilMs = to === undefined ? Infinity : Date.parse(to);
+      if (to === undefined && Date.parse(NOW) - Date.parse(from) > 24 * hour)
+        throw new ListUnreadable('too-many-pages');
+      if (Date.parse(from) <= shownAt && shownAt < untilMs) yield againOf(first);
+    });
+    expect(await search([first, second])).toEqual(['payment-1']);
+    const parts = listPayments.mock.calls
+      .slice(1)
+      .map(([bounds]: [{ from?: string; to?: string }]) => bounds);
+    expect(parts.length).toBeGreaterThan(6);
+    parts.slice(1).forEach(({ from }, n) => expect(from).toBe(parts[n]!.to));
+    expect(parts.at(-1)!.to).toBeUndefined();
   });
 
   it('is searched for anew where the list failed for a moment, whatever it had shown', async () => {
