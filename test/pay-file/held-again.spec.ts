@@ -202,6 +202,17 @@ describe('further pay that was held again', () => {
     expect(await paysE1()).toEqual(['0: 100', '1: 1600', '2: 11600']);
   });
 
+  it('is told from what an amendment holds for one thing more, before it ever joined', async () => {
+    const again = await bonusRun('', 16);
+    const other = await upload(row('E1', '16.00'), ...people('X', 70));
+    await release(other, ALREADY, 2);
+    await holdAgain(again);
+    expect(await e1In(again)).toEqual(['HELD', 0, [ALREADY, ALIKE]]);
+    await release(again, ALREADY, 7);
+    await expect(release(again, ALIKE, 7)).rejects.toMatchObject(outdated);
+    expect(await paysE1()).toEqual(['0: 100', '1: 1600']);
+  });
+
   it('does not join beside other pay, of an earlier place, that it never stood beside', async () => {
     const again = await bonusRun('A', 16);
     await release(again, ALREADY, 7);
