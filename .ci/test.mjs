@@ -1,23 +1,34 @@
-// Every suite, but of the flow suites, which take most of the time, one part: HEAD draws it, TEST_PART=n chooses it, --all runs
-// every one. Then a little of the flow suite against another lawful bank, or both; `FLOW_BANK=random npm run test:flow` draws one.
+// Every suite, but of the flow suites and a few as long, which take most of the time, one part: HEAD draws it, TEST_PART=n
+// chooses it, --all runs every one. Then a little of the flow suite against another lawful bank, or both; `FLOW_BANK=random npm run test:flow` draws one.
 import { spawnSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import process from 'node:process';
 
 const FLOW = 'test/flow';
+const LONG = [
+  'test/reconciliation/conservation.spec.ts',
+  'test/reconciliation/invariants.spec.ts',
+  'test/reconciliation/told-again.spec.ts',
+  'test/settlement/balance-look.spec.ts',
+  'test/submission/killed-adds.spec.ts',
+  'test/submission/killed-submit.spec.ts',
+  'test/submission/late-submit.spec.ts',
+  'test/submission/unrecorded-recovery.spec.ts',
+  'test/submission/unsent-submits.spec.ts',
+];
 const PARTS = 8;
 const BANKS = ['in-euros', 'tight-lipped'];
 const SHARDS = 30;
 
-/** The parts of the flow suites, about equally long: the long suites are dealt out first, there and back. */
+/** The parts of these suites, about equally long: the long ones are dealt out first, there and back. */
 function parts() {
-  const suites = readdirSync(FLOW).map((name) => ({ name, bytes: statSync(join(FLOW, name)).size }));
-  suites.sort((a, b) => b.bytes - a.bytes || (a.name < b.name ? -1 : 1));
+  const suites = readdirSync(FLOW).map((name) => `${FLOW}/${name}`);
+  const sized = suites.map((path) => ({ path, bytes: statSync(path).size }));
+  sized.sort((a, b) => b.bytes - a.bytes || (a.path < b.path ? -1 : 1));
   const dealt = Array.from({ length: PARTS }, () => []);
-  for (const [n, { name }] of suites.entries()) {
+  for (const [n, path] of [...LONG, ...sized.map((suite) => suite.path)].entries()) {
     const along = n % (2 * PARTS);
-    dealt[along < PARTS ? along : 2 * PARTS - 1 - along].push(name);
+    dealt[along < PARTS ? along : 2 * PARTS - 1 - along].push(path);
   }
   return dealt;
 }
@@ -45,10 +56,10 @@ if (!process.argv.includes('--all')) {
   const part = chosenPart();
   banks.delete(BANKS[part % BANKS.length]);
   process.stdout.write(
-    `Flow suites: part ${part} of ${PARTS} (TEST_PART=1 to ${PARTS} npm test; every one: npm run test:all)\n`,
+    `Long suites: part ${part} of ${PARTS} (TEST_PART=1 to ${PARTS} npm test; every one: npm run test:all)\n`,
   );
-  const leftOut = parts().flatMap((names, n) => (n === part - 1 ? [] : names));
-  ignored.push(...leftOut.map((name) => `/${FLOW}/${name.replaceAll('.', '\\.')}$`));
+  const leftOut = parts().flatMap((paths, n) => (n === part - 1 ? [] : paths));
+  ignored.push(...leftOut.map((path) => `/${path.replaceAll('.', '\\.')}$`));
 }
 run('npx', ['jest', '--testPathIgnorePatterns', ...ignored]);
 for (const [bank, shard] of banks) {

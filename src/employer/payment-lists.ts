@@ -100,7 +100,10 @@ export class PaymentLists {
       const listed = this.gateway.listInstructionPayments(bankInstructionId, onEnd, isAll, isEnough);
       for await (const payment of listed) {
         shown.push(payment);
-        if (!isIncoming(payment, known)) onSeen?.(payment);
+        if (isIncoming(payment, known)) continue;
+        onSeen?.(payment);
+        // What it shows before it fails is shown by it, too.
+        onShown?.('own-list');
       }
       return shown;
     });
@@ -111,7 +114,6 @@ export class PaymentLists {
       onIncoming?.({ ...payment, bankInstructionId: named, creditorIban: payment.iban });
       return false;
     });
-    if (ours.length > 0) onShown?.('own-list');
     return ours;
   }
 

@@ -1,8 +1,7 @@
 import { EmployerTransaction } from '../database/database';
-import { HoldCode, MOST_MONTHS_AHEAD } from '../domain/hold';
+import { HoldCode } from '../domain/hold';
 import { Employer } from '../employer/employer.entity';
-import { MAX_DAYS_AHEAD } from '../employer/pay-limits';
-import { runsThatMayHavePaid } from '../pay-run/forgotten-pay';
+import { mayHaveForgotten, runsThatMayHavePaid } from '../pay-run/forgotten-pay';
 import { foldedId } from '../pay-run/folded-id';
 import { PayKey, RunOfKey } from '../pay-run/pay-key';
 import { MAY_BE_KEPT } from '../pay-run/replaced.store';
@@ -57,39 +56,14 @@ export async function findHolds(
   return found.length > 0;
 }
 
-/** Until when what a restore found may be executed: on the date that the bank showed, or else as late as a date may be. */
-const EXECUTED_UNTIL = `greatest(f.found_at, coalesce(f.execution_date, f.found_at + ahead))`;
-
-/**
- * A run that may be one which a restored database has forgotten, and the bank executed or will, of whatever date this one is:
- * of a month before that in which the bank may execute what was forgotten, of that or the next, or as far ahead of these as
- * pay may be. Where the doubt is of known runs alone, only one of the month of such a run is. By what the bank shows, and no
- * record knows, of its accounts every employer is held: one of them may have been another's before. One that was made later
- * may itself have been forgotten: it is also held by what nobody can tell whose it is.
- */
+/** A run that may be one which a restored database has forgotten, and the bank executed or will, of whatever date this one is. */
 async function findForgotten(tx: EmployerTransaction, { period }: PayKey): Promise<void> {
   await note(
     tx,
     'RUN_MAY_BE_FORGOTTEN',
     'line',
-    `SELECT $1, NULL::integer
-     FROM employer e CROSS JOIN LATERAL (SELECT to_date($3, 'YYYY-MM') - make_interval(months => $4) AS begins,
-       make_interval(days => $5) AS ahead) AS span
-     WHERE e.id = $2 AND (
-       EXISTS (SELECT FROM database_restore d WHERE d.nth > e.known_restores AND d.noticed_at + ahead > begins
-         AND NOT EXISTS (SELECT FROM restore_check c WHERE c.employer_id = e.id AND c.restore_id = d.id
-           AND c.passed_at IS NOT NULL AND (NOT c.needs_evidence OR NOT c.may_lack_runs AND NOT EXISTS (
-             SELECT FROM pay_run r
-             WHERE r.employer_id = e.id AND r.period = $3 AND r.known_restores < d.nth))))
-       OR EXISTS (SELECT FROM forgotten_instruction f WHERE f.employer_id = e.id AND f.pay_run_id IS NULL
-         AND f.adopted_at IS NULL AND ${EXECUTED_UNTIL} > begins)
-       OR EXISTS (SELECT FROM forgotten_debit f JOIN employer_account a ON a.iban_hash = f.debtor_hash
-         WHERE a.employer_id = e.id AND ${EXECUTED_UNTIL} > begins)
-       OR EXISTS (SELECT FROM database_restore d WHERE d.nth <= e.known_restores
-         AND (d.bank_read_at IS NULL AND d.noticed_at + ahead > begins
-           OR EXISTS (SELECT FROM forgotten_debit f WHERE f.restore_id = d.id AND f.debtor_hash IS NULL
-             AND ${EXECUTED_UNTIL} > begins))))`,
-    [tx.employerId, period, 1 + MOST_MONTHS_AHEAD, MAX_DAYS_AHEAD],
+    `SELECT $1, NULL::integer WHERE ${mayHaveForgotten('$2', '$3')}`,
+    [tx.employerId, period],
   );
 }
 

@@ -1,5 +1,7 @@
 import { EmployerTransaction } from '../database/database';
 import { isPastSubmit, isUndocumented } from '../domain/bank-status';
+import { MOST_MONTHS_AHEAD } from '../domain/hold';
+import { MAX_DAYS_AHEAD } from '../employer/pay-limits';
 import type { Instruction } from './instruction.entity';
 import { RunOfKey } from './pay-key';
 
@@ -13,6 +15,73 @@ export const MAY_HAVE_PAID = `(EXISTS (SELECT FROM forgotten_instruction f
     JOIN instruction i ON i.employer_id = m.employer_id AND i.id = m.instruction_id
     WHERE m.employer_id = r.employer_id AND i.pay_run_id = r.id)
   OR r.status = 'CANCELLED' AND r.known_restores < known_restores())`;
+
+/** In SQL, how far ahead the date of an execution may be. */
+const AHEAD = `make_interval(days => ${MAX_DAYS_AHEAD})`;
+
+/** Until when what a restore found may be executed: on the date that the bank showed, or else as late as a date may be. */
+const EXECUTED_UNTIL = `greatest(f.found_at, coalesce(f.execution_date, f.found_at + ${AHEAD}))`;
+
+/**
+ * In SQL, whether a restored database may have forgotten a run of a period that the bank executed or will: of a month before
+ * that in which the bank may execute what was forgotten, of that or the next, or as far ahead of these as pay may be. Where
+ * the doubt is of known runs alone, only one of the month of such a run. By what the bank shows, and no record knows, of its
+ * accounts any employer may have: one of them may have been another's before. One that was made later may itself have been
+ * forgotten: it may also have by what nobody can tell whose it is.
+ */
+export function mayHaveForgotten(employer: string, period: string): string {
+  return `EXISTS (SELECT FROM employer e
+    CROSS JOIN LATERAL (SELECT to_date(${period}, 'YYYY-MM') - make_interval(months => ${1 + MOST_MONTHS_AHEAD}) AS begins) AS span
+    WHERE e.id = ${employer} AND (
+      EXISTS (SELECT FROM database_restore d WHERE d.nth > e.known_restores AND d.noticed_at + ${AHEAD} > begins
+        AND NOT EXISTS (SELECT FROM restore_check c WHERE c.employer_id = e.id AND c.restore_id = d.id
+          AND c.passed_at IS NOT NULL AND (NOT c.needs_evidence OR NOT c.may_lack_runs AND NOT EXISTS (
+            SELECT FROM pay_run r
+            WHERE r.employer_id = e.id AND r.period = ${period} AND r.known_restores < d.nth))))
+      OR EXISTS (SELECT FROM forgotten_instruction f WHERE f.employer_id = e.id AND f.pay_run_id IS NULL
+        AND f.adopted_at IS NULL AND ${EXECUTED_UNTIL} > begins)
+      OR EXISTS (SELECT FROM forgotten_debit f JOIN employer_account a ON a.iban_hash = f.debtor_hash
+        WHERE a.employer_id = e.id AND ${EXECUTED_UNTIL} > begins)
+      OR EXISTS (SELECT FROM database_restore d WHERE d.nth <= e.known_restores
+        AND (d.bank_read_at IS NULL AND d.noticed_at + ${AHEAD} > begins
+          OR EXISTS (SELECT FROM forgotten_debit f WHERE f.restore_id = d.id AND f.debtor_hash IS NULL
+            AND ${EXECUTED_UNTIL} > begins)))))`;
+}
+
+/**
+ * Whether a restored database may have forgotten a submit of the run `r`, or of another that paid its people: that the record
+ * has none proves nothing.
+ */
+export const MAY_BE_SUBMITTED = `(restore_leaves_in_doubt(r.employer_id, r.known_restores, r.created_at)
+  OR repays_forgotten(r.employer_id, r.id))`;
+
+/** As `MAY_BE_SUBMITTED`, of one run. */
+export async function mayBeSubmitted(tx: EmployerTransaction, payRunId: string): Promise<boolean> {
+  const [run] = await tx.query<{ may: boolean }>(
+    `SELECT ${MAY_BE_SUBMITTED} AS may FROM pay_run r WHERE r.employer_id = $1 AND r.id = $2`,
+    [tx.employerId, payRunId],
+  );
+  return run?.may ?? true;
+}
+
+/** Whether the bank may have executed since a moment, from an account, what a restored database has forgotten. */
+export async function mayHaveTaken(
+  tx: EmployerTransaction,
+  accountId: string,
+  since: Date,
+): Promise<boolean> {
+  // As late as a bank books what it executed.
+  const taken = `${EXECUTED_UNTIL} + interval '2 days' > $3`;
+  const forgotten = await tx.query(
+    `SELECT FROM forgotten_instruction f WHERE f.employer_id = $1 AND f.adopted_at IS NULL
+       AND f.executed_minor IS DISTINCT FROM 0 AND ${taken}
+     UNION ALL SELECT FROM forgotten_debit f WHERE ${taken} AND (f.debtor_hash IS NULL
+       OR f.debtor_hash IN (SELECT a.iban_hash FROM employer_account a WHERE a.employer_id = $1 AND a.id = $2))
+     LIMIT 1`,
+    [tx.employerId, accountId, since],
+  );
+  return forgotten.length > 0;
+}
 
 /** The other runs of a period that may have paid. */
 export async function runsThatMayHavePaid(

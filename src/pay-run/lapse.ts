@@ -2,6 +2,7 @@ import { EmployerTransaction } from '../database/database';
 import { PAY_RUN_BEFORE_GATE } from '../domain/pay-run';
 import { voidApprovals } from './approval';
 import { clearBuilding, raise } from './attention.store';
+import { mayBeSubmitted } from './forgotten-pay';
 import { tellOfPaidAlready } from './paid-already';
 import { PayRun } from './pay-run.entity';
 
@@ -11,6 +12,8 @@ export const RESTORE_FORGOT =
 const MENDS = {
   amend: 'Amend the run and have it approved again.',
   approve: 'Have the run approved again as it stands.',
+  decideFirst:
+    'Cancel the run where it was submitted, or its people were paid in another way; otherwise amend it and have it approved again.',
   decide:
     'Cancel or amend the run again where that was done since, cancel it where it was submitted, or its people were paid in another way; otherwise have it approved again as it stands.',
 };
@@ -20,7 +23,7 @@ const BY_THE_RECORD =
   'The restored record has no submit of this run. It waits for a new approval, and for an amendment where its terms changed.';
 
 /** What lets a run be paid all the same: as it is where only its approvals no longer suffice, or are no longer believed. */
-export type Mend = keyof typeof MENDS;
+export type Mend = Exclude<keyof typeof MENDS, 'decideFirst'>;
 
 /** Marks the approval of a run as lapsed and tells why. Where nothing is at the bank it is READY again at once. */
 export async function lapseRun(
@@ -29,14 +32,15 @@ export async function lapseRun(
   reason: string,
   mend: Mend = 'amend',
 ): Promise<void> {
+  const inDoubt = mend === 'decide' || (await mayBeSubmitted(tx, run.id));
   run.lapseReason = reason;
   await tx.manager.update(PayRun, { employerId: tx.employerId, id: run.id }, { lapseReason: reason });
   await raise(tx, {
     kind: 'APPROVAL_LAPSED',
     subjectId: run.id,
     payRunId: run.id,
-    happened: `The approval lapsed: ${reason}. ${MENDS[mend]}`,
-    certain: mend === 'decide' ? BY_THE_RECORD : undefined,
+    happened: `The approval lapsed: ${reason}. ${MENDS[inDoubt && mend === 'amend' ? 'decideFirst' : mend]}`,
+    certain: inDoubt ? BY_THE_RECORD : undefined,
     payments: run.rowCount,
     amountMinor: run.totalMinor,
   });

@@ -9,6 +9,7 @@ import { PAY_RUN_BEFORE_GATE, PayRunStatus } from '../domain/pay-run';
 import { sendingCloses } from '../domain/send-window';
 import { showId } from '../http/prefixed-id';
 import { Alarm, clearOthers, monthOfSchedule, raiseNaming } from '../pay-run/attention.store';
+import { MAY_BE_SUBMITTED, mayHaveForgotten } from '../pay-run/forgotten-pay';
 import { PaySchedule, SchedulePeriod } from '../pay-run/pay-schedule.entity';
 import { forEveryEmployer } from './every-employer';
 import { tellOfStoppedRuns } from './stopped-runs';
@@ -50,6 +51,12 @@ const DUE = `least(${cutOffOf('p')}, p.submit_at)`;
 const OF_ONE_RUN =
   'Nothing of this run is submitted. It closes by itself once the run is approved, amended to a later date or cancelled; the bank takes it until the cut-off of its execution date.';
 
+const OF_A_RUN_IN_DOUBT =
+  'The record has no submit of this run, but the database was restored, which may have forgotten one: RESTORED tells what the bank has shown. Where the bank has paid it, cancel it; otherwise it closes by itself once the run is approved, amended to a later date or cancelled.';
+
+const OF_A_MONTH_IN_DOUBT =
+  'The record has no submit of this month, but the database was restored, and the bank may have paid what it has forgotten: RESTORED tells what the bank has shown. Find out whom it has paid before a file is uploaded: its rows are held for that. Where it has paid all of the month, acknowledge this; otherwise it closes by itself once a run of this period, kind of pay and account is approved.';
+
 const OF_A_CANCELLED_RUN =
   'Nothing more of this run is sent. Its cancellation waits for the bank; where that stays unclear ROW_UNSEEN asks. Upload the file again once it is CANCELLED: whoever is released before may be paid twice.';
 
@@ -81,6 +88,8 @@ interface Overdue {
   /** The largest run of the period that no schedule has, as one that was made before the month was, and its payments. */
   beside: string | null;
   beside_rows: number | null;
+  /** Whether a restored database may have forgotten a submit of it. */
+  in_doubt: boolean;
   to_tell: boolean;
 }
 
@@ -161,14 +170,15 @@ export class OverduePeriods {
       `SELECT p.period, s.kind_of_pay, s.account_id, p.execution_date::text AS execution_date, p.submit_at, ${DUE} AS due_at,
          true AS of_schedule, NULL::uuid AS pay_run_id, 0 AS run_version, NULL AS status, 0 AS row_count, 0 AS total_minor,
          NULL::timestamptz AS taken_back, ended.id AS ended, ended.status AS ended_as, paid.id AS beside,
-         paid.row_count AS beside_rows,
+         paid.row_count AS beside_rows, (${mayHaveForgotten('$1', 'p.period')}
+           OR ended.status = 'CANCELLED' AND ended.known_restores < known_restores()) AS in_doubt,
          ${monthOfSchedule('p.schedule_id', 'p.period')} AS subject_id,
          ${DUE} > s.created_at AND ${DUE} > $2::timestamptz - ${TOLD_WITHIN} AS to_tell
        FROM schedule_period p
        JOIN pay_schedule s ON s.employer_id = p.employer_id AND s.id = p.schedule_id AND s.active
        LEFT JOIN LATERAL (SELECT o.id, o.row_count, bool_or(o.schedule_id IS NOT NULL) OVER () AS of_schedule FROM pay_run o
          WHERE ${PAYS_MONTH} ORDER BY o.row_count DESC, o.id LIMIT 1) paid ON true
-       LEFT JOIN LATERAL (SELECT o.id, o.status FROM pay_run o
+       LEFT JOIN LATERAL (SELECT o.id, o.status, o.known_restores FROM pay_run o
          WHERE o.employer_id = $1 AND o.period = p.period AND (o.schedule_id = p.schedule_id AND o.status = 'CANCELLED'
            OR o.account_id = s.account_id AND o.kind_of_pay = s.kind_of_pay AND o.status = 'FAILED')
          ORDER BY o.id DESC LIMIT 1) ended ON true
@@ -177,7 +187,7 @@ export class OverduePeriods {
        SELECT r.period, r.kind_of_pay, r.account_id, r.execution_date::text, opens.planned, due.at,
          month.submit_at IS NOT NULL, r.id, r.run_version, r.status, r.row_count, r.total_minor,
          (SELECT max(a.voided_at) FROM approval a WHERE a.employer_id = r.employer_id AND a.pay_run_id = r.id
-           AND a.run_version = r.run_version HAVING bool_and(a.voided_at IS NOT NULL)), NULL, NULL, NULL, NULL, r.id,
+           AND a.run_version = r.run_version HAVING bool_and(a.voided_at IS NOT NULL)), NULL, NULL, NULL, NULL, ${MAY_BE_SUBMITTED}, r.id,
          due.at > $2::timestamptz - ${TOLD_WITHIN} AND NOT ${LAPSED}
        FROM pay_run r
        LEFT JOIN LATERAL (SELECT p.submit_at FROM schedule_period p
@@ -213,14 +223,24 @@ function noneOf({ ended, ended_as: as, beside, beside_rows: rows }: Overdue): st
   return `${MISSING.none}: ${showId('run', ended)} ${as === 'FAILED' ? 'paid nobody' : 'was cancelled'}`;
 }
 
+const RESTORED = '; the database was restored since, and may have forgotten that it was submitted';
+
 /** What is asked anew where what is open does not say it. */
 function wordsOf(overdue: Overdue): string[] {
   if (overdue.status === 'CANCELLING') return [MISSING.cancelling];
   const names = overdue.beside !== null || overdue.ended_as === 'FAILED';
-  return overdue.pay_run_id === null && names ? [noneOf(overdue)] : [];
+  const restored = isInDoubt(overdue) ? [RESTORED] : [];
+  return overdue.pay_run_id === null && names ? [noneOf(overdue), ...restored] : restored;
 }
 
-function certainOf({ of_schedule: ofSchedule, status, beside, ended_as: as }: Overdue): string | undefined {
+/** Where a run beside it or a cancellation is told of, that says what is to be done. */
+function isInDoubt({ in_doubt: inDoubt, status, beside }: Overdue): boolean {
+  return inDoubt && status !== 'CANCELLING' && beside === null;
+}
+
+function certainOf(overdue: Overdue): string | undefined {
+  const { of_schedule: ofSchedule, status, beside, ended_as: as } = overdue;
+  if (isInDoubt(overdue)) return status === null ? OF_A_MONTH_IN_DOUBT : OF_A_RUN_IN_DOUBT;
   if (!ofSchedule) return OF_ONE_RUN;
   if (status !== null) return status === 'CANCELLING' ? OF_A_CANCELLED_RUN : undefined;
   if (beside !== null) return OF_A_RUN_BESIDE;
@@ -244,7 +264,7 @@ function alarmOf(overdue: Overdue): Alarm {
     kind: KIND,
     subjectId: overdue.subject_id,
     payRunId: payRunId ?? undefined,
-    happened: `${due}, and ${missing}.`,
+    happened: `${due}, and ${missing}${isInDoubt(overdue) ? RESTORED : ''}.`,
     certain: certainOf(overdue),
     payments: overdue.row_count,
     amountMinor: BigInt(overdue.total_minor),

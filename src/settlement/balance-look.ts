@@ -124,12 +124,13 @@ export class BalanceLook {
 
   /** What a look sees; undefined where that is nothing to record. */
   private seenAt(look: Look, { instruction, run }: Followed, compared: Compared): Seen | undefined {
-    const { paid, before, isKnown, isShown, lostMinor } = compared;
+    const { paid, before, isKnown, isShown, mayHideOthers, lostMinor } = compared;
     const lackMinor = lackOf(paid, lostMinor);
     const isEven = (minor: bigint) => minor === 0n || minor === unpaidChargesOf(paid);
     if (isShown && isEven(lackMinor)) {
       return look === 'repeated' ? undefined : { kind: 'even', isLast: look !== 'daily' };
     }
+    if (mayHideOthers) return look === 'over' ? { kind: 'other-traffic' } : undefined;
     const found = paidAgain(paid, lostMinor);
     const isExcused = found !== 'not-yet' && mayBeBookedLate(found, before);
     const taken = found === 'not-yet' || isExcused ? [] : found;

@@ -37,7 +37,8 @@ const ASKED_BEFORE_SUBMIT: readonly AttentionKind[] = ['REPLACED_UNSEEN', 'REBUI
 
 const LAST_MOMENT = 'The last moment for a submit before the cut-off of the execution date passed';
 const PASSED = `${LAST_MOMENT} before this instruction was submitted.`;
-const NEVER_SUBMITTED = 'We did not submit this instruction, and it is never submitted any more.';
+const NEVER_SUBMITTED =
+  'The restored record has no submit of this instruction, and it is never submitted any more.';
 const NEVER = 'too late for the cut-off: we never submit it';
 const OF_LATER_VERSION = ' The restored record may lack a later version of it: leave out whom that left out.';
 const PAID_ALREADY = {
@@ -206,7 +207,7 @@ async function toldOf(tx: EmployerTransaction, planned: PlannedInstruction): Pro
     return { happened: `${PASSED} Make a successor of the run, which pays its rows.${version}` };
   const others = doubted.size < planned.rowCount ? ` A successor of the run pays the others.${version}` : '';
   return {
-    happened: `${PASSED} A run that a restored database has forgotten, or had and that is cancelled, may have paid ${doubted.size} of its ${planned.rowCount} payments: no successor pays these. Upload the rows of those whom the bank did not pay with supplementOf: they are held until an approver releases them.${others}`,
+    happened: `${LAST_MOMENT}. A run that a restored database has forgotten, or had and that is cancelled, may have paid ${doubted.size} of its ${planned.rowCount} payments: no successor pays these. Upload the rows of those whom the bank did not pay with supplementOf: they are held until an approver releases them.${others}`,
     certain: NEVER_SUBMITTED,
     askBank: ATTENTION_WORDS.RESTORED.askBank,
   };

@@ -80,9 +80,9 @@ describe('the pool that carries the exchanges', () => {
     const narrow = new BankHttp({ ...SHORT_LIMITS, maxSockets: 1 });
     bank.handler = () => undefined;
     const both = [post(narrow, 'first'), post(narrow, 'second')];
-    await pause(SHORT_LIMITS.totalTimeoutMs - 50);
+    await pause(SHORT_LIMITS.totalTimeoutMs - 500);
     // Both times end in one turn of the event loop: the second call is not begun when the first gives up.
-    stallEventLoop(100);
+    stallEventLoop(600);
     expect(await Promise.all(both)).toEqual([
       { kind: 'failed', sent: true, why: 'total-timeout' },
       { kind: 'failed', sent: false, why: 'total-timeout' },

@@ -372,6 +372,16 @@ describe('payments that the list of their instruction does not show', () => {
     expect(await readBy({}, general())).toEqual({ found: [], asked: [0, 0], by: [] });
   });
 
+  it('are told to be shown by their own list also where that fails behind them', async () => {
+    const onShown = jest.fn();
+    async function* own() {
+      yield* await Promise.resolve([{ bankPaymentId: '901', status: 'SETTLED' }]);
+      throw new BankError(500, { raw: '' });
+    }
+    await expect(readBy({ onShown }, emptyList(), undefined, own)).rejects.toThrow(BankError);
+    expect(onShown.mock.calls).toEqual([['own-list']]);
+  });
+
   it.each([{ byAnyList: true }, FOLLOWED])(
     'are read each by itself where no list shows one, up to the first that is not shown unless they are only followed (%p)',
     async (at) => {

@@ -18,7 +18,7 @@ describe('the service killed with -9 between two batches of adds', () => {
   let next = 1;
   beforeAll(async () => {
     buildWithCrashPoints();
-    payroll = await Payroll.start({ rowsPerInstruction: ROWS, settings: { LEASE_MS: '1000' } });
+    payroll = await Payroll.start({ rowsPerInstruction: ROWS, settings: { LEASE_MS: '4000' } });
     await payroll.stopServices();
   });
   afterEach(() => payroll.endProcesses());
