@@ -24,7 +24,8 @@ export const HOLD_CODES = {
     remedy: 'Compare both with the payroll; release the row if the account belongs to both.',
   },
   IBAN_AND_AMOUNT_TWICE: {
-    meaning: 'The same amount goes to the same account already, by this file or another run of the period.',
+    meaning:
+      'The same amount goes to the same account already, by this file or another run of the period, or of about the same day.',
     remedy: 'Leave the row out, or release it if both are owed.',
   },
   EMPLOYEE_ID_ALIKE: {
@@ -139,12 +140,10 @@ export interface HoldFinding {
 
 /** For the person who decides: what was found, and what became of the run beside which it was. */
 export function describeHold(finding: HoldFinding): string {
-  const { besideRun, alsoBesideRuns, besideStatus, overtaken } = finding;
+  const { code, besideRun, alsoBesideRuns, besideStatus, overtaken } = finding;
   const now = besideRun === null || besideStatus === null ? '' : ` That run is ${besideStatus} now.`;
-  const also =
-    alsoBesideRuns.length === 0
-      ? ''
-      : ` The account gets that amount from ${alsoBesideRuns.join(', ')}, too.`;
+  const alike = code === 'ROWS_OF_ANOTHER_RUN' ? 'Some are in' : 'The account gets that amount from';
+  const also = alsoBesideRuns.length === 0 ? '' : ` ${alike} ${alsoBesideRuns.join(', ')}, too.`;
   const over = overtaken === null ? '' : ` ${WORDS_OF_OVERTAKEN[overtaken].message}`;
   return `${describeFound(finding)}${now}${also}${over}`;
 }
@@ -228,11 +227,14 @@ export const PAID_BY_ANOTHER_RUN: readonly HoldCode[] = [
 export function joiningOf(held: {
   /** Whether another payment of the same employee, period and kind of pay is live, or may have been sent all the same. */
   paid: boolean;
-  /** Whether the upload took a release for it that stands, and that no live payment has used since. */
-  hasRelease: boolean;
+  /**
+   * Whether the upload took a release for it that stands, or it was in its run as the first pay before an amendment held it
+   * again; and no live payment has taken that place since.
+   */
+  hasPlace: boolean;
   /** Whether a hold of `SECOND_PAY_CODES` was released, of it or of a row that was held beside it. */
   secondPayReleased: boolean;
 }): Joining {
-  if (!held.paid || held.hasRelease) return 'AS_IT_IS';
+  if (!held.paid || held.hasPlace) return 'AS_IT_IS';
   return held.secondPayReleased ? 'BY_RELEASE' : 'REFUSED';
 }

@@ -12,7 +12,8 @@ export async function createHoldTable(tx: EmployerTransaction): Promise<void> {
       beside_run_id uuid,
       bound_minor bigint,
       same_rows integer,
-      also_beside_run_ids uuid[] NOT NULL DEFAULT '{}'
+      also_beside_run_ids uuid[] NOT NULL DEFAULT '{}',
+      beside_payment_ids uuid[]
     ) ON COMMIT DROP`);
 }
 

@@ -125,26 +125,28 @@ const CAME_BACK = `(p.returned_at IS NOT NULL AND NOT ${MAY_BE_KEPT} AND NOT EXI
 /**
  * Rows without a release whose employee has a live payment in another run, or had one that came back; also with the
  * release of a further payment that ended unpaid, where they pay another amount than the first one in its place: that was
- * released, not this; or where less came back of the other payment than was paid: it may be less still by now.
+ * released, not this; or where less came back of the other payment than was paid: it may be less still by now. Of several
+ * the last one that stands is named, and only where none does the last one that came back.
  */
 async function findPaid(tx: EmployerTransaction, run: RunOfKey, rows: string): Promise<void> {
   const returned: HoldCode = 'EMPLOYEE_PAY_RETURNED';
   await note(
     tx,
     'EMPLOYEE_ALREADY_PAID',
-    'line, beside_run_id, beside_line',
-    `SELECT DISTINCT ON (u.line) CASE WHEN ${CAME_BACK} THEN '${returned}' ELSE $1 END, u.line,
-       p.pay_run_id, p.line
+    'line, beside_run_id, beside_line, beside_payment_ids',
+    `SELECT DISTINCT ON (u.line) CASE WHEN came_back THEN '${returned}' ELSE $1 END, u.line,
+       p.pay_run_id, p.line, array_agg(p.id) OVER (PARTITION BY u.line)
      FROM ${rows} AS u
      JOIN payment p ON p.employer_id = $2 AND p.period = $3 AND p.kind_of_pay = $4
-       AND p.employee_id = u.employee_id AND p.live AND p.pay_run_id <> $5
+       AND p.employee_id = u.employee_id AND p.live AND p.pay_run_id <> $5,
+       LATERAL (SELECT ${CAME_BACK} AS came_back) AS its
      WHERE u.release_sequence = 0 OR ${MAY_BE_KEPT} OR u.amount_minor <> (
        SELECT r.amount_minor FROM payment r JOIN pay_run o ON o.employer_id = r.employer_id AND o.id = r.pay_run_id
        WHERE r.employer_id = $2 AND r.period = $3 AND r.kind_of_pay = $4 AND r.employee_id = u.employee_id
          AND r.release_sequence = u.release_sequence AND r.pay_run_id <> $5
          AND r.status <> 'HELD' AND o.status NOT IN ('CANCELLING', 'CANCELLED')
        ORDER BY r.id LIMIT 1)
-     ORDER BY u.line, p.release_sequence DESC`,
+     ORDER BY u.line, came_back, p.release_sequence DESC`,
     [tx.employerId, run.period, run.kindOfPay, run.id],
   );
 }
@@ -196,8 +198,8 @@ async function settleFoundBefore(tx: EmployerTransaction, joined: string, rows: 
   const before = `pay_hold b WHERE b.employer_id = $1 AND b.pay_run_id = $2 AND b.row_no = 0 AND b.code = h.code
     AND h.line IS NULL`;
   await tx.query(
-    `INSERT INTO pg_temp.found_hold (line, code, beside_run_id, bound_minor, same_rows)
-     SELECT u.line, h.code, h.beside_run_id, h.bound_minor, h.same_rows
+    `INSERT INTO pg_temp.found_hold (line, code, beside_run_id, bound_minor, same_rows, also_beside_run_ids)
+     SELECT u.line, h.code, h.beside_run_id, h.bound_minor, h.same_rows, h.also_beside_run_ids
      FROM pg_temp.found_hold h, ${rows} AS u
      WHERE EXISTS (SELECT FROM ${before} AND b.outcome IS NOT NULL)`,
     [tx.employerId, joined],

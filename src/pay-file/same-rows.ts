@@ -19,11 +19,13 @@ export async function findSameRows(
   const joined = (await isReleased(tx, compared.joined)) ? null : compared.joined;
   const found = await sameRows(tx, others, { rows: compared.rows, joined }, inDoubt);
   if (found === undefined) return;
-  const { besideRunId, rows } = found;
-  await note(tx, SAME_ROWS, 'beside_run_id, same_rows', 'SELECT $1, $2::uuid, $3::integer', [
-    besideRunId,
-    rows,
-  ]);
+  await note(
+    tx,
+    SAME_ROWS,
+    'beside_run_id, same_rows, also_beside_run_ids',
+    'SELECT $1, $2::uuid, $3::integer, $4::uuid[]',
+    [found.besideRunId, found.rows, found.alsoBesideRunIds],
+  );
 }
 
 /** Whether it was released that most rows of a run are in other runs: what joins it then is compared by itself. */

@@ -87,16 +87,16 @@ async function takePlace(
     (await releasedBeside(tx, run.id, paymentId));
   const joining = joiningOf({
     paid: held.paid,
-    hasRelease: held.release_stands && !held.place_taken,
+    hasPlace: held.place_stands && !held.place_taken,
     secondPayReleased: secondPay !== undefined,
   });
   if (joining === 'AS_IT_IS') {
-    // What joined before and was held once more still has its release: another may have been made beside it since.
-    if (await isPaidUnseen(tx, run, paymentId, held, held.release_sequence + 1)) throw paidSince();
+    // What joined before and was held once more still has its place: another may have been given beside it since.
+    if (await isPaidUnseen(tx, run, paymentId, held)) throw paidSince();
     await assertPassesOverNone(tx, run, held, OWN_PLACE);
     return undefined;
   }
-  if (joining === 'REFUSED' || !secondPay || (await isPaidUnseen(tx, run, paymentId, held, 0)))
+  if (joining === 'REFUSED' || !secondPay || (await isPaidUnseen(tx, run, paymentId, held)))
     throw paidSince();
   await assertPassesOverNone(tx, run, held, OPEN_PLACE_ABOVE);
   const key = { employeeId: held.employee_id, period: run.period, kindOfPay: run.kindOfPay };
@@ -117,25 +117,31 @@ async function takePlace(
 /**
  * Whether another run came to pay the employee, or to pay more, after the row was held: of several runs that hold the same
  * row each says which payment there was, and who releases it in each of them would have allowed one further payment, not
- * as many as there are. Of several holds of the row one may speak of another run: seen is what any of them names.
- * @param from the least place among those of the employee in which that other payment counts
+ * as many as there are. Seen is what a hold of the row names, and beside that what there was by then; what stood beside the
+ * row while both were in their runs, as a hold of either tells; and, where no hold speaks of other pay, what has an earlier
+ * place. Once nothing is left of what was named or stood beside it, nothing is seen.
  */
 async function isPaidUnseen(
   tx: EmployerTransaction,
   run: PayRun,
   paymentId: string,
   held: HeldPayment,
-  from: number,
 ): Promise<boolean> {
-  const [newest] = await tx.query<{ unseen: boolean }>(
-    `SELECT CASE WHEN holds.named IS NULL THEN o.release_sequence >= $6 ELSE NOT holds.named END AS unseen
+  const [others] = await tx.query<{ unseen: boolean | null }>(
+    `WITH holds AS MATERIALIZED (
+       SELECT h.*, h.code = ANY ($8) AS of_pay FROM pay_hold h
+       WHERE h.employer_id = $1 AND h.pay_run_id = $2 AND h.payment_id = $7)
+     SELECT bool_or(NOT told AND NOT known) OR NOT bool_or(told) AS unseen
      FROM payment o, LATERAL (
-       SELECT bool_or(h.beside_run_id = o.pay_run_id AND coalesce(h.beside_line, o.line) = o.line) AS named
-       FROM pay_hold h WHERE h.employer_id = o.employer_id AND h.pay_run_id = $2 AND h.payment_id = $7
-         AND h.code = ANY ($8) AND h.beside_run_id IS NOT NULL) AS holds
+       SELECT EXISTS (SELECT FROM holds h WHERE CASE WHEN h.of_pay
+             THEN h.beside_run_id = o.pay_run_id AND coalesce(h.beside_line, o.line) = o.line
+             ELSE o.id = ANY (h.beside_payment_ids) END)
+           OR EXISTS (SELECT FROM pay_hold h WHERE h.employer_id = o.employer_id AND h.pay_run_id = o.pay_run_id
+             AND h.payment_id = o.id AND $7 = ANY (h.beside_payment_ids)) AS told,
+         EXISTS (SELECT FROM holds h WHERE h.of_pay AND o.id = ANY (h.beside_payment_ids)) AS known) AS seen
      WHERE o.employer_id = $1 AND o.period = $3 AND o.kind_of_pay = $4 AND o.employee_id = $5 AND o.live
-       AND o.pay_run_id <> $2 AND o.release_sequence >= $9
-     ORDER BY o.release_sequence DESC LIMIT 1`,
+       AND o.pay_run_id <> $2 AND (o.release_sequence >= $6
+         OR EXISTS (SELECT FROM holds h WHERE h.of_pay AND h.beside_payment_ids IS NOT NULL))`,
     [
       tx.employerId,
       run.id,
@@ -145,10 +151,9 @@ async function isPaidUnseen(
       held.release_sequence,
       paymentId,
       PAID_BY_ANOTHER_RUN,
-      from,
     ],
   );
-  return newest?.unseen ?? false;
+  return others?.unseen ?? false;
 }
 
 const OWN_PLACE = 'p.release_sequence = $5';

@@ -1,6 +1,6 @@
 import { byKey } from '../database/by-key';
 import { EmployerTransaction } from '../database/database';
-import { HoldCode, Overtaken } from '../domain/hold';
+import { HoldCode, Overtaken, PAID_BY_ANOTHER_RUN } from '../domain/hold';
 import { PayRunStatus } from '../domain/pay-run';
 import { PaymentStatus } from '../domain/payment';
 import { MAY_HAVE_PAID } from './forgotten-pay';
@@ -158,9 +158,10 @@ export async function isRunAbove(tx: EmployerTransaction, payRunId: string): Pro
   return above.length > 0;
 }
 
-/** How many rows of a run others have already, and which of these has most of them. */
+/** How many rows of a run others have already, which of these has most of them, and the further ones. */
 export interface FoundBeside {
   besideRunId: string;
+  alsoBesideRunIds: string[];
   rows: number;
 }
 
@@ -172,10 +173,19 @@ export async function holdRun(
   found?: FoundBeside,
 ): Promise<void> {
   await tx.query(
-    `INSERT INTO pay_hold (employer_id, pay_run_id, row_no, code, run_version, beside_run_id, same_rows)
-     SELECT $1, $2, 0, $3, $4, $5::uuid, $6::integer WHERE NOT EXISTS (SELECT FROM pay_hold
+    `INSERT INTO pay_hold (employer_id, pay_run_id, row_no, code, run_version, beside_run_id, same_rows,
+       also_beside_run_ids)
+     SELECT $1, $2, 0, $3, $4, $5::uuid, $6::integer, $7::uuid[] WHERE NOT EXISTS (SELECT FROM pay_hold
        WHERE employer_id = $1 AND pay_run_id = $2 AND row_no = 0 AND code = $3 AND outcome IS NULL)`,
-    [tx.employerId, id, code, runVersion, found?.besideRunId ?? null, found?.rows ?? null],
+    [
+      tx.employerId,
+      id,
+      code,
+      runVersion,
+      found?.besideRunId ?? null,
+      found?.rows ?? null,
+      found?.alsoBesideRunIds ?? [],
+    ],
   );
 }
 
@@ -190,8 +200,18 @@ export async function markAmended(
   await tx.query(
     `UPDATE pay_hold SET outcome = 'AMENDED', decided_at = clock_timestamp(), decided_by = $4, reason = $5
      WHERE employer_id = $1 AND pay_run_id = $2 AND row_no = 0 AND code = $3 AND outcome IS NULL
-       AND ($6::uuid IS NULL OR (beside_run_id, same_rows) IS DISTINCT FROM ($6, $7::integer))`,
-    [tx.employerId, payRunId, code, personId, reason, found?.besideRunId ?? null, found?.rows ?? null],
+       AND ($6::uuid IS NULL
+         OR (beside_run_id, same_rows, also_beside_run_ids) IS DISTINCT FROM ($6, $7::integer, $8::uuid[]))`,
+    [
+      tx.employerId,
+      payRunId,
+      code,
+      personId,
+      reason,
+      found?.besideRunId ?? null,
+      found?.rows ?? null,
+      found?.alsoBesideRunIds ?? null,
+    ],
   );
 }
 
@@ -226,7 +246,8 @@ export interface HeldPayment {
   still_held: boolean;
   paid: boolean;
   place_taken: boolean;
-  release_stands: boolean;
+  /** Whether its release stands, or it needs none: it was in its run as the first pay before it was held again. */
+  place_stands: boolean;
 }
 
 /** Reads a held payment of a run. The key of its pay must be locked for what it says to stay true. */
@@ -241,9 +262,11 @@ export async function readHeld(
          AND h.payment_id = p.id AND h.outcome IS NULL) AS still_held,
        ${isPaid('p')} OR ${mayBePaid('p')} AS paid,
        EXISTS (${samePay('p')} AND o.live AND o.release_sequence = p.release_sequence) OR ${mayBePaid('p')} AS place_taken,
-       ${HAS_RELEASE} AS release_stands
+       ${HAS_RELEASE} OR p.release_sequence = 0 AND EXISTS (SELECT FROM pay_hold h
+         WHERE h.employer_id = p.employer_id AND h.pay_run_id = p.pay_run_id AND h.payment_id = p.id
+           AND h.code <> ALL ($4) AND h.beside_payment_ids IS NOT NULL) AS place_stands
      FROM payment p WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.id = $3 AND p.status = 'HELD'`,
-    [tx.employerId, payRunId, paymentId],
+    [tx.employerId, payRunId, paymentId, PAID_BY_ANOTHER_RUN],
   );
   return held;
 }

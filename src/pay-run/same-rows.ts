@@ -87,8 +87,11 @@ export async function sameRows(
      alike AS MATERIALIZED (
        SELECT t.pay_run_id, m.iban_hash, m.amount_minor, least(t.rows, m.rows) AS rows, m.rows AS most
        FROM theirs t JOIN mine m USING (iban_hash, amount_minor)),
-     first AS (SELECT pay_run_id FROM alike GROUP BY 1 ORDER BY sum(rows) DESC, 1 LIMIT 1)
-     SELECT (SELECT pay_run_id FROM first) AS "besideRunId", sum(rows)::int AS rows
+     besides AS (
+       SELECT array_agg(pay_run_id ORDER BY rows DESC, pay_run_id) AS runs
+       FROM (SELECT pay_run_id, sum(rows) AS rows FROM alike GROUP BY 1) AS beside)
+     SELECT (SELECT runs[1] FROM besides) AS "besideRunId", (SELECT runs[2:] FROM besides) AS "alsoBesideRunIds",
+       sum(rows)::int AS rows
      FROM (SELECT least(sum(rows), most) AS rows FROM alike GROUP BY iban_hash, amount_minor, most) AS taken
      HAVING 2 * sum(rows) > (SELECT sum(rows) FROM mine)`,
     [others.map(({ id }) => id), tx.employerId, joined, others.map(({ period }) => period), inDoubt],
@@ -162,10 +165,13 @@ export async function followSameRows(
   await holdUnasked(tx, run, inDoubt, decision);
 }
 
-/** Holds the rows that no hold of the whole run asks about any more (`unasked_rows`), as an upload would have. */
+/**
+ * Holds the rows that no hold of the whole run asks about any more (`unasked_rows`), as an upload would have. What was in
+ * the run already stood beside all that pays its employee by now, and may again.
+ */
 async function holdUnasked(
   tx: EmployerTransaction,
-  { id, runVersion }: PayRun,
+  { id, runVersion, period, kindOfPay }: PayRun,
   inDoubt: readonly string[],
   { personId, reason }: HoldDecision,
 ): Promise<void> {
@@ -173,17 +179,22 @@ async function holdUnasked(
   const [held] = await queryByHash<{ count: string; sum: string }>(
     tx,
     `WITH unasked AS MATERIALIZED (SELECT * FROM unasked_rows($1, $2, $3)),
+     others AS (
+       SELECT employee_id, array_agg(id) AS ids FROM payment
+       WHERE employer_id = $1 AND period = $6 AND kind_of_pay = $7 AND live AND pay_run_id <> $2 GROUP BY 1),
      asked AS (
        INSERT INTO pay_hold (employer_id, pay_run_id, row_no, payment_id, code, run_version, beside_run_id, beside_line,
-         also_beside_run_ids)
-       SELECT $1, $2, p.row_no, p.id, $4, $5, u.beside_run_id, u.beside_line, u.also_beside_run_ids
-       FROM unasked u JOIN payment p ON p.employer_id = $1 AND p.pay_run_id = $2 AND p.id = u.payment_id),
+         also_beside_run_ids, beside_payment_ids)
+       SELECT $1, $2, p.row_no, p.id, $4, $5, u.beside_run_id, u.beside_line, u.also_beside_run_ids,
+         CASE WHEN p.live THEN coalesce(o.ids, '{}') END
+       FROM unasked u JOIN payment p ON p.employer_id = $1 AND p.pay_run_id = $2 AND p.id = u.payment_id
+       LEFT JOIN others o USING (employee_id)),
      held AS (
        UPDATE payment p SET status = 'HELD', live = false FROM unasked u
        WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.id = u.payment_id AND p.status = 'READY'
        RETURNING p.amount_minor)
      SELECT count(*) AS count, coalesce(sum(amount_minor), 0) AS sum FROM held`,
-    [tx.employerId, id, inDoubt, code, runVersion],
+    [tx.employerId, id, inDoubt, code, runVersion, period, kindOfPay],
   );
   const move = { payRunId: id, from: 'READY', to: 'HELD', actor: `person:${personId}`, reason } as const;
   tellOfMovedSet(tx, move, held);

@@ -56,6 +56,20 @@ const beside = (change: Row = {}) =>
     ...change,
   });
 const APPROVAL = insertion('approval', approval);
+/** What the other run pays the same employee, who alone gets that amount by the run. */
+const besideOwn = (change: Row) => `${beside({ employee_id: 'E1', ...change })};
+  ${unguarded(`UPDATE payment SET amount_minor = 999 WHERE id = '${a.secondPayment}'`)}`;
+/** As `besideOwn`, for the next month, on a day. */
+const forNextMonth = (day: string) => `${besideOwn({ period: '2026-12' })};
+  ${unguarded(`UPDATE pay_run SET period = '2026-12', execution_date = '${day}' WHERE id = '${a.spareRun}'`)}`;
+/** That the whole run was released beside a third one first, and the other. */
+const RELEASED_BESIDE_BOTH = insertion('pay_hold', {
+  ...AMENDED,
+  run_version: 2,
+  outcome: 'RELEASED',
+  beside_run_id: a.run,
+  also_beside_run_ids: `{${a.spareRun}}`,
+});
 const inState = (status: string) =>
   unguarded(`UPDATE pay_run SET status = '${status}' WHERE id = '${a.run}'`);
 /** That the other run's row was released beside its own run, and others. */
@@ -121,6 +135,21 @@ export const HOLD_GUARDS: Guard[] = [
     'nor is one with rows that were released there beside others',
     `${beside()}; ${besideReleased([a.run])}; ${APPROVAL}`,
     `${beside()}; ${besideReleased([])}; ${APPROVAL}`,
+  ),
+  unasked(
+    'nor is one with rows that another one pays the same people as another kind of pay',
+    `${besideOwn({ status: 'HELD', live: false })}; ${APPROVAL}`,
+    `${besideOwn({ kind_of_pay: 'BONUS' })}; ${APPROVAL}`,
+  ),
+  unasked(
+    'nor for another month, about the same day',
+    `${forNextMonth('2026-12-12')}; ${APPROVAL}`,
+    `${forNextMonth('2026-12-11')}; ${APPROVAL}`,
+  ),
+  unasked(
+    'unless it was released beside that one and a third, but for what is paid as that of others',
+    `${besideOwn({ kind_of_pay: 'BONUS' })}; ${RELEASED_BESIDE_BOTH}; ${APPROVAL}`,
+    `${beside()}; ${RELEASED_BESIDE_BOTH}; ${APPROVAL}`,
   ),
   unasked(
     'but what is being submitted is, as it was once',

@@ -91,9 +91,15 @@ describe('the role of the application', () => {
       [table, `UPDATE ${table} SET run_version = run_version`],
       [table, `DELETE FROM ${table}`],
     ]),
-    ...['row_no', 'code', 'payment_id', 'bound_minor', 'beside_run_id', 'also_beside_run_ids'].map(
-      (column): [string, string] => ['pay_hold', `UPDATE pay_hold SET ${column} = ${column}`],
-    ),
+    ...[
+      'row_no',
+      'code',
+      'payment_id',
+      'bound_minor',
+      'beside_run_id',
+      'also_beside_run_ids',
+      'beside_payment_ids',
+    ].map((column): [string, string] => ['pay_hold', `UPDATE pay_hold SET ${column} = ${column}`]),
     ['pay_hold', `DELETE FROM pay_hold`],
     ['attention', `UPDATE attention SET happened = 'nothing'`],
     ['invariant_breach', `UPDATE invariant_breach SET invariant = invariant`],

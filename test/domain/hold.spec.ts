@@ -44,6 +44,9 @@ describe('a hold', () => {
     expect(describeHold({ ...several, besideStatus: 'READY' })).toBe(
       'Line 7 of run_1 pays the same amount to the same account. That run is READY now. The account gets that amount from run_2, run_3, too.',
     );
+    expect(describeHold({ ...finding('ROWS_OF_ANOTHER_RUN'), alsoBesideRuns: ['run_2'] })).toMatch(
+      /, as in run_1\. Some are in run_2, too\.$/,
+    );
     const unknown = describeHold({ ...finding('EMPLOYEE_MAY_BE_PAID'), besideLine: null });
     expect(unknown).toMatch(/^What run_1 did not pay .* forgotten\.$/);
   });
@@ -75,12 +78,12 @@ describe('a month of pay', () => {
 });
 
 describe('a payment whose last hold was released', () => {
-  const held = fc.record({ paid: fc.boolean(), hasRelease: fc.boolean(), secondPayReleased: fc.boolean() });
+  const held = fc.record({ paid: fc.boolean(), hasPlace: fc.boolean(), secondPayReleased: fc.boolean() });
 
   it('pays an employee a second time only by a release of exactly that', () => {
     fc.assert(
       fc.property(held, (one) => {
-        const allowed = !one.paid || one.hasRelease || one.secondPayReleased;
+        const allowed = !one.paid || one.hasPlace || one.secondPayReleased;
         expect(joiningOf(one) === 'REFUSED').toBe(!allowed);
       }),
     );
@@ -89,7 +92,7 @@ describe('a payment whose last hold was released', () => {
   it('uses up a new release only where it needs one', () => {
     fc.assert(
       fc.property(held, (one) => {
-        if (joiningOf(one) === 'BY_RELEASE') expect(one).toMatchObject({ paid: true, hasRelease: false });
+        if (joiningOf(one) === 'BY_RELEASE') expect(one).toMatchObject({ paid: true, hasPlace: false });
       }),
     );
   });

@@ -148,3 +148,126 @@ it('further pay that was held only as it came leaves its release to the next row
     code: 'HELD_PAYMENT_OUTDATED',
   });
 });
+
+/** The places in which E1 is paid, with the amounts. */
+const paysE1 = async (): Promise<string[]> =>
+  (
+    await desk.query<{ text: string }>(
+      employer,
+      `SELECT p.release_sequence || ': ' || p.amount_minor AS text FROM payment p
+       WHERE p.employee_id = 'E1' AND p.live ORDER BY p.release_sequence`,
+    )
+  ).map(({ text }) => text);
+const outdated = { code: 'HELD_PAYMENT_OUTDATED' };
+const ALREADY: HoldCode = 'EMPLOYEE_ALREADY_PAID';
+const ALIKE: HoldCode = 'IBAN_AND_AMOUNT_TWICE';
+
+/** Five people under other ids than those of a run before, `n` of E1 as there, and more of E1 from line 8 on. */
+async function bonusRun(id: string, n: number, ...more: string[]): Promise<string> {
+  const numbers = [1, 2, 3, 4, 5].map((before) => n - before);
+  await upload(...people(`F${id}`, ...numbers, n));
+  const others = [1, 2, 3].map((after) => n + after + 20);
+  return upload(...people(`N${id}`, ...numbers), pay('E1', n), ...more, ...people(`Z${id}`, ...others));
+}
+/** An amendment that ends what holds the run, so that its row of E1 is held. */
+const holdAgain = (runId: string) => desk.leaveOut(employer, runId, [2, 3, 4, 5, 6]);
+
+describe('further pay that was held again', () => {
+  beforeEach(async () => {
+    await desk.approve(employer, showId('run', await upload(pay('E1', 1), ...people('Y', 60))), approver);
+  });
+
+  it('is seen by who releases the same pay in another run, though its own run pays more in a later place', async () => {
+    const again = await bonusRun('', 16, pay('E1', 80));
+    await release(again, ALREADY, 7);
+    for (const code of ['EMPLOYEE_TWICE', ALREADY] as const) await release(again, code, 8);
+    await holdAgain(again);
+    const other = await upload(row('E1', '16.00'), ...people('X', 70));
+    await release(again, ALIKE, 7);
+    await expect(release(other, ALREADY, 2)).rejects.toMatchObject(outdated);
+    expect(await paysE1()).toEqual(['0: 100', '1: 1600', '2: 8000']);
+  });
+
+  it('is seen so, too, where the payment that the row was held beside was itself held again since', async () => {
+    const again = await bonusRun('A', 16);
+    await release(again, ALREADY, 7);
+    const third = await bonusRun('B', 116);
+    await release(third, ALREADY, 7);
+    await holdAgain(again);
+    const other = await upload(row('E1', '16.00'), ...people('X', 70));
+    await holdAgain(third);
+    await release(again, ALIKE, 7);
+    await release(third, ALIKE, 7);
+    await expect(release(other, ALREADY, 2)).rejects.toMatchObject(outdated);
+    expect(await paysE1()).toEqual(['0: 100', '1: 1600', '2: 11600']);
+  });
+
+  it('is told from what an amendment holds for one thing more, before it ever joined', async () => {
+    const again = await bonusRun('', 16);
+    const other = await upload(row('E1', '16.00'), ...people('X', 70));
+    await release(other, ALREADY, 2);
+    await holdAgain(again);
+    expect(await e1In(again)).toEqual(['HELD', 0, [ALREADY, ALIKE]]);
+    await release(again, ALREADY, 7);
+    await expect(release(again, ALIKE, 7)).rejects.toMatchObject(outdated);
+    expect(await paysE1()).toEqual(['0: 100', '1: 1600']);
+  });
+
+  it('does not join beside other pay, of an earlier place, that it never stood beside', async () => {
+    const again = await bonusRun('A', 16);
+    await release(again, ALREADY, 7);
+    await holdAgain(again);
+    const third = await bonusRun('B', 116);
+    await release(third, ALREADY, 7);
+    await holdAgain(third);
+    await release(again, ALIKE, 7);
+    await expect(release(third, ALIKE, 7)).rejects.toMatchObject(outdated);
+    expect(await paysE1()).toEqual(['0: 100', '1: 1600']);
+  });
+
+  it.each([
+    ['the first one', true, true],
+    ['the first one', true, false],
+    ['the second one', false, true],
+    ['the second one', false, false],
+  ])(
+    'joins beside other pay that it stood beside: %s is held first (%p), and joins first: %p',
+    async (_, held, joins) => {
+      const again = await bonusRun('A', 16);
+      await release(again, ALREADY, 7);
+      const third = await bonusRun('B', 116);
+      await release(third, ALREADY, 7);
+      for (const run of held ? [again, third] : [third, again]) await holdAgain(run);
+      for (const run of joins ? [again, third] : [third, again]) await release(run, ALIKE, 7);
+      expect(await paysE1()).toEqual(['0: 100', '1: 1600', '2: 11600']);
+    },
+  );
+});
+
+describe('a salary that was held again', () => {
+  let salaries: string;
+  beforeEach(async () => {
+    salaries = await bonusRun('', 16);
+    expect(await e1In(salaries)).toEqual(['READY', 0, []]);
+    await allowBeforehand();
+  });
+
+  it('joins beside a bonus that was allowed beside it before', async () => {
+    const bonus = await upload(row('E1', '50.00'), ...people('X', 70));
+    await desk.approve(employer, showId('run', bonus), approver);
+    await holdAgain(salaries);
+    expect(await e1In(salaries)).toEqual(['HELD', 0, [ALIKE]]);
+    await release(salaries, ALIKE, 7);
+    expect(await paysE1()).toEqual(['0: 1600', '1: 5000']);
+  });
+
+  it('does not join beside pay that came since', async () => {
+    const bonus = await upload(row('E1', '50.00'), ...people('X', 70));
+    await holdAgain(salaries);
+    const other = await upload(row('E1', '16.00'), ...people('W', 80));
+    await release(other, ALREADY, 2);
+    await expect(release(salaries, ALIKE, 7)).rejects.toMatchObject(outdated);
+    expect(await e1In(bonus)).toEqual(['READY', 1, []]);
+    expect(await paysE1()).toEqual(['1: 5000', '2: 1600']);
+  });
+});

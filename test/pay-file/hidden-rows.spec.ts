@@ -99,18 +99,29 @@ const refusalOf = (work: Promise<unknown>): Promise<string> =>
 const approve = (runId: string, by = approver): Promise<void> =>
   desk.approve(employer, showId('run', runId), by);
 
-/** Pairs of payments of two runs that pay one account the same, as two people's, of which nobody is, or was, asked. */
+/**
+ * Pairs of payments of two runs that pay one account the same, of which nobody is, or was, asked: as two people's, or by a
+ * run near it beside which the whole run was held until an amendment.
+ */
 const unasked = (): Promise<unknown[]> =>
   desk.query(
     employer,
-    `WITH asked AS (SELECT * FROM pay_hold WHERE outcome IS NULL OR outcome = 'RELEASED')
-     SELECT u.line, p.line AS beside FROM payment u JOIN payment p ON p.period = u.period AND p.iban_hash = u.iban_hash
-       AND p.amount_minor = u.amount_minor AND p.employee_id <> u.employee_id AND p.pay_run_id <> u.pay_run_id
+    `WITH hold AS (SELECT h.*, h.beside_run_id || h.also_beside_run_ids AS besides FROM pay_hold h),
+     asked AS (SELECT * FROM hold WHERE outcome IS NULL OR outcome = 'RELEASED')
+     SELECT u.line, p.line AS beside
+     FROM payment u JOIN pay_run mine ON mine.id = u.pay_run_id
+     JOIN payment p ON p.iban_hash = u.iban_hash AND p.amount_minor = u.amount_minor AND p.pay_run_id <> u.pay_run_id
+     JOIN pay_run theirs ON theirs.id = p.pay_run_id,
+       LATERAL (SELECT p.period = u.period AND p.employee_id <> u.employee_id AS of_another) AS pair
      WHERE u.live AND p.live
-       AND NOT EXISTS (SELECT FROM asked h WHERE h.pay_run_id = u.pay_run_id AND p.pay_run_id = ANY (h.beside_run_id || h.also_beside_run_ids)
-         AND coalesce(h.payment_id, u.id) = u.id)
-       AND NOT EXISTS (SELECT FROM asked h WHERE h.pay_run_id = p.pay_run_id AND u.pay_run_id = ANY (h.beside_run_id || h.also_beside_run_ids)
-         AND coalesce(h.payment_id, p.id) = p.id)`,
+       AND (of_another OR (p.period, p.kind_of_pay) <> (u.period, u.kind_of_pay)
+         AND (p.period = u.period OR abs(theirs.execution_date - mine.execution_date) <= 14)
+         AND EXISTS (SELECT FROM hold h WHERE h.pay_run_id = u.pay_run_id AND h.row_no = 0 AND h.outcome = 'AMENDED'
+           AND p.pay_run_id = ANY (h.besides)))
+       AND NOT EXISTS (SELECT FROM asked h WHERE h.pay_run_id = u.pay_run_id AND coalesce(h.payment_id, u.id) = u.id
+         AND p.pay_run_id = ANY (CASE WHEN of_another AND row_no = 0 THEN ARRAY[h.beside_run_id] ELSE h.besides END))
+       AND NOT EXISTS (SELECT FROM asked h WHERE h.pay_run_id = p.pay_run_id AND coalesce(h.payment_id, p.id) = p.id
+         AND u.pay_run_id = ANY (CASE WHEN of_another AND row_no = 0 THEN ARRAY[h.beside_run_id] ELSE h.besides END))`,
   );
 afterEach(async () => expect(await unasked()).toEqual([]));
 
@@ -263,6 +274,78 @@ describe('the rows of another run, once the whole run is not held for them any m
     expect(await openHolds(again)).toEqual([[null, SAME_ROWS, first]]);
     await corrected(again);
     expect(await linesHeld(again, second)).toEqual([6, 7, 8, 9, 10, 11, 12, 13]);
+  });
+});
+
+describe('what other runs pay the same people, once the whole run is not held for it any more', () => {
+  const BONUS = { kindOfPay: 'BONUS' };
+  const own = [...people('E', 1, 6), ...people('Z', 41, 5)];
+
+  it.each([
+    ['as another kind of pay', BONUS],
+    [
+      'for another month, so few days later that it may be the same',
+      { period: '2026-12', executionDate: '2026-12-14' },
+    ],
+  ])('is asked about by its rows %s', async (_, fields) => {
+    const first = await upload(people('E', 1, 6));
+    await approve(first);
+    const again = await upload(own, fields);
+    expect(await openHolds(again)).toEqual([[null, SAME_ROWS, first]]);
+    await leftOut(again, [2]);
+    expect(await openHolds(again)).toEqual([3, 4, 5, 6, 7].map((line) => [line, ALIKE, first]));
+    expect(await refusalOf(approve(again))).toBe('HOLDS_OPEN');
+    for (const line of [3, 4, 5, 6, 7]) await release(again, line);
+    await leftOut(again, [3]);
+    expect(await openHolds(again)).toEqual([]);
+    await approve(again);
+  });
+
+  it('is asked about no more where the run is so many days later by then that it is another month', async () => {
+    await upload(people('E', 1, 6));
+    const again = await upload(own, { period: '2026-12', executionDate: '2026-12-14' });
+    await desk.amend(employer, again, {
+      executionDate: '2026-12-15',
+      excludePaymentIds: [await desk.paymentIn(employer, again, 2)],
+    });
+    expect(await openHolds(again)).toEqual([]);
+    await approve(again);
+  });
+
+  it('is asked about beside every run that pays it, not the first one alone', async () => {
+    const [first, second] = [await upload(people('E', 1, 4)), await upload(people('E', 4, 3))];
+    const third = await upload([person('E', 1), person('E', 2)], { kindOfPay: 'ADVANCE' });
+    await desk.cancel(employer, showId('run', third));
+    const again = await upload(own, BONUS);
+    expect(await openHolds(again)).toEqual([[null, SAME_ROWS, first]]);
+    await leftOut(again, [2]);
+    expect(await openHolds(again)).toEqual([
+      ...[3, 4, 5].map((line) => [line, ALIKE, first]),
+      ...[6, 7].map((line) => [line, ALIKE, second]),
+    ]);
+    expect(await besidesOf(again, 5)).toEqual([[first, second]]);
+  });
+
+  it('is not asked about once more where the whole run was released beside those runs after an amendment', async () => {
+    const [first] = [await upload(people('E', 1, 4)), await upload(people('E', 5, 2))];
+    const again = await upload([...people('E', 1, 6), ...people('Z', 41, 4)], BONUS);
+    await leftOut(again, [8]);
+    expect(await openHolds(again)).toEqual([[null, SAME_ROWS, first]]);
+    await amended(again, NEAR);
+    await leftOut(again, [9]);
+    await release(again);
+    await leftOut(again, [2, 3]);
+    expect(await openHolds(again)).toEqual([]);
+    await approve(again);
+  });
+
+  it('is not asked about where the same kind of pay of the month finds it, or another run asks', async () => {
+    const first = await upload(people('E', 1, 6));
+    const again = await upload(own);
+    const paid = [2, 3, 4, 5, 6, 7].map((line) => [line, 'EMPLOYEE_ALREADY_PAID', first]);
+    expect(await openHolds(again)).toEqual([[null, SAME_ROWS, first], ...paid]);
+    await leftOut(again, [2]);
+    expect(await openHolds(again)).toEqual(paid.slice(1));
   });
 });
 

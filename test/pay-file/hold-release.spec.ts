@@ -309,6 +309,16 @@ describe('an employee who is paid already', () => {
     });
   });
 
+  it('is not paid a second time where the run that the hold speaks of is cancelled, and one that it does not name pays', async () => {
+    const [, bonus] = [await upload([row('E1', '1.00')]), await upload([row('E1', '2.00')])];
+    await release(bonus, 'EMPLOYEE_ALREADY_PAID', 2);
+    const again = await upload([row('E1', '1.00'), row('E2')]);
+    await desk.cancel(employer, showId('run', bonus));
+    await expect(release(again, 'EMPLOYEE_ALREADY_PAID', 2)).rejects.toMatchObject({
+      code: 'HELD_PAYMENT_OUTDATED',
+    });
+  });
+
   it('is not paid by a release whose row was left out or cancelled: the next file is held again', async () => {
     await upload([row('E1', '1.00')]);
     const left = await upload([row('E1', '2.00'), row('E2')]);

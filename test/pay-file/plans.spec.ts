@@ -89,6 +89,18 @@ const STORIES: Record<string, (employer: Desk) => Promise<string>> = {
     expect(run.rowCount).toBe(ROWS / 2 - 1);
     return id;
   },
+  'the rows of the same people in another run, held by themselves once an amendment left some out': async (
+    employer,
+  ) => {
+    const account = (n: number) => row(`E${n}`, `${n + 1}.00`, letters(n), germanIban(n));
+    await desk.upload(employer, file(account));
+    const again = file((n) => account(n <= ROWS / 2 ? n : n + ROWS));
+    const { id } = (await desk.upload(employer, again, { kindOfPay: 'BONUS' })).answer;
+    await desk.leaveOut(employer, readId('run', id), [2, 3]);
+    const run = await desk.inRun(employer, readId('run', id), (_, one) => Promise.resolve(one));
+    expect(run.rowCount).toBe(ROWS / 2 - 1);
+    return id;
+  },
   'rows that are all alike in three runs, and held by themselves once an amendment left some out': async (
     employer,
   ) => {

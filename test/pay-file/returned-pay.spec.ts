@@ -228,6 +228,17 @@ describe('what was paid and came back', () => {
     });
   });
 
+  it('beside pay that stands is not what a row is held for', async () => {
+    const bonus = await upload([row('E2', '50.00'), row('E7', '2.00')]);
+    await release(bonus, 'EMPLOYEE_ALREADY_PAID');
+    await cameBack(bonus, 'E2');
+    const again = await upload([row('E2', '1.00'), row('E8', '3.00'), row('E9', '4.00')]);
+    expect(
+      await desk.query(employer, 'SELECT code, beside_run_id FROM pay_hold WHERE pay_run_id = $1', [again]),
+    ).toEqual([{ code: 'EMPLOYEE_ALREADY_PAID', beside_run_id: first }]);
+    await release(again, 'EMPLOYEE_ALREADY_PAID');
+  });
+
   it('is not guessed where two payments of the employee came back', async () => {
     const bonus = await upload([row('E1', '50.00')]);
     await release(bonus, 'EMPLOYEE_PAY_RETURNED');
