@@ -4,6 +4,7 @@ import { MOST_MONTHS_AHEAD } from '../domain/hold';
 import { MAX_DAYS_AHEAD } from '../employer/pay-limits';
 import type { Instruction } from './instruction.entity';
 import { RunOfKey } from './pay-key';
+import type { PayRun } from './pay-run.entity';
 
 /**
  * Whether the payments of a run `r` count as paid whatever their state: a restored database has forgotten a submit of it, or
@@ -64,10 +65,10 @@ export async function mayBeSubmitted(tx: EmployerTransaction, payRunId: string):
   return run?.may ?? true;
 }
 
-/** Whether the bank may have executed since a moment, from an account, what a restored database has forgotten. */
+/** Whether the bank may have executed since a moment, from the account of a run, what a restored database has forgotten. */
 export async function mayHaveTaken(
   tx: EmployerTransaction,
-  accountId: string,
+  { id, accountId }: Pick<PayRun, 'id' | 'accountId'>,
   since: Date,
 ): Promise<boolean> {
   // As late as a bank books what it executed.
@@ -75,10 +76,12 @@ export async function mayHaveTaken(
   const forgotten = await tx.query(
     `SELECT FROM forgotten_instruction f WHERE f.employer_id = $1 AND f.adopted_at IS NULL
        AND f.executed_minor IS DISTINCT FROM 0 AND ${taken}
+     UNION ALL SELECT FROM pay_run r WHERE r.employer_id = $1 AND r.id = $4
+       AND restore_leaves_in_doubt(r.employer_id, r.known_restores, r.created_at)
      UNION ALL SELECT FROM forgotten_debit f WHERE ${taken} AND (f.debtor_hash IS NULL
        OR f.debtor_hash IN (SELECT a.iban_hash FROM employer_account a WHERE a.employer_id = $1 AND a.id = $2))
      LIMIT 1`,
-    [tx.employerId, accountId, since],
+    [tx.employerId, accountId, since, id],
   );
   return forgotten.length > 0;
 }

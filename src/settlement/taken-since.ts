@@ -144,7 +144,7 @@ export async function takenSince(
     ...[tx.employerId, account.id, run.id, run.balanceReadAt, NEVER_DEBITED, againMs],
     ...[shownMs.asked, shownMs.read, watchedFrom],
   ]);
-  const mayHideOthers = await mayHaveTaken(tx, account.id, shownFrom);
+  const mayHideOthers = await mayHaveTaken(tx, run, shownFrom);
   return { paid: rows.map(takenBy), isKnown: rows.every((row) => row.is_known), mayHideOthers };
 }
 
