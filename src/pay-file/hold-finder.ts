@@ -151,7 +151,8 @@ const CAME_BACK = `(p.returned_at IS NOT NULL AND NOT ${MAY_BE_KEPT} AND NOT EXI
 /**
  * Rows without a release whose employee has a live payment in another run, or had one that came back; also with the
  * release of a further payment that ended unpaid, where they pay another amount than the first one in its place: that was
- * released, not this; or where less came back of the other payment than was paid: it may be less still by now.
+ * released, not this; where less came back of the other payment than was paid: it may be less still by now; or where that
+ * one may be made in the stead of the same as what the row replaces.
  */
 async function findPaid(tx: EmployerTransaction, run: RunOfKey, rows: string): Promise<void> {
   const returned: HoldCode = 'EMPLOYEE_PAY_RETURNED';
@@ -164,7 +165,9 @@ async function findPaid(tx: EmployerTransaction, run: RunOfKey, rows: string): P
      FROM ${rows} AS u
      JOIN payment p ON p.employer_id = $2 AND p.period = $3 AND p.kind_of_pay = $4
        AND p.employee_id = u.employee_id AND p.live AND p.pay_run_id <> $5
-     WHERE u.release_sequence = 0 OR ${MAY_BE_KEPT} OR u.amount_minor <> (
+     WHERE u.release_sequence = 0 OR ${MAY_BE_KEPT}
+       OR u.replaces_payment_id IS NOT NULL AND p.returned_at IS NULL AND may_pay_the_same($2, u.replaces_payment_id, p.id)
+       OR u.amount_minor <> (
        SELECT r.amount_minor FROM payment r JOIN pay_run o ON o.employer_id = r.employer_id AND o.id = r.pay_run_id
        WHERE r.employer_id = $2 AND r.period = $3 AND r.kind_of_pay = $4 AND r.employee_id = u.employee_id
          AND r.release_sequence = u.release_sequence AND r.pay_run_id <> $5
