@@ -55,13 +55,14 @@ export class PayNothingBesideWhatMayPayTheSame1795132860630 implements Migration
       CREATE FUNCTION refuse_submit_beside_the_same_pay() RETURNS trigger
       LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
       BEGIN
+        -- Counted for each row: joined, the planner may read every payment of the employer.
         IF EXISTS (
             SELECT FROM planned_instruction i
             JOIN payment p ON p.employer_id = i.employer_id AND p.pay_run_id = i.pay_run_id
               AND p.row_no BETWEEN i.first_row AND i.last_row
             WHERE i.employer_id = NEW.employer_id AND i.id = NEW.planned_instruction_id AND p.live
               AND (p.replaces_payment_id IS NOT NULL OR p.release_sequence > 0)
-              AND EXISTS (SELECT FROM payment o WHERE o.employer_id = p.employer_id AND o.period = p.period
+              AND (SELECT count(*) > 0 FROM payment o WHERE o.employer_id = p.employer_id AND o.period = p.period
                 AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id AND o.live AND o.returned_at IS NULL
                 AND o.id <> p.id AND may_pay_the_same_unasked(p.employer_id, p.id, o.id))) THEN
           RAISE EXCEPTION 'another payment than one of the instruction may be made in the stead of the same one, and nobody released it'

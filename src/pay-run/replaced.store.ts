@@ -58,7 +58,8 @@ export const PAID_OTHERWISE = `EXISTS (${OTHER_PAY}
   AND (o.release_sequence = p.release_sequence OR may_pay_the_same(p.employer_id, p.id, o.id)))`;
 
 /** Whether that is so, and nobody has released the later of the two as further pay. */
-export const PAID_OTHERWISE_UNASKED = `EXISTS (${OTHER_PAY} AND may_pay_the_same_unasked(p.employer_id, p.id, o.id))`;
+export const PAID_OTHERWISE_UNASKED = `(SELECT count(*) > 0
+  FROM (${OTHER_PAY} AND may_pay_the_same_unasked(p.employer_id, p.id, o.id)) AS same)`;
 
 /** The runs by which the employee of a payment is paid so, but not in its place. */
 export async function runsPayingTheSame(tx: EmployerTransaction, paymentId: string): Promise<string[]> {
