@@ -1070,6 +1070,7 @@ CREATE TRIGGER refuse_new_place_of_a_payment BEFORE UPDATE OF release_sequence O
 CREATE TRIGGER refuse_payment_on_hold BEFORE UPDATE OF status ON public.payment FOR EACH ROW WHEN (((old.status = 'HELD'::text) AND (new.status = 'READY'::text))) EXECUTE FUNCTION refuse_payment_on_hold();
 CREATE TRIGGER refuse_successor_around_another BEFORE INSERT ON public.payment FOR EACH ROW WHEN ((new.replaces_payment_id IS NOT NULL)) EXECUTE FUNCTION refuse_successor_around_another();
 CREATE TRIGGER refuse_successor_around_another_on_release BEFORE UPDATE OF status ON public.payment FOR EACH ROW WHEN (((old.status = 'HELD'::text) AND (new.status = 'READY'::text) AND (new.replaces_payment_id IS NOT NULL))) EXECUTE FUNCTION refuse_successor_around_another();
+CREATE TRIGGER refuse_successor_beside_the_same_pay BEFORE INSERT ON public.payment FOR EACH ROW WHEN (((new.replaces_payment_id IS NOT NULL) AND (new.status <> 'HELD'::text))) EXECUTE FUNCTION refuse_successor_beside_the_same_pay();
 CREATE TRIGGER refuse_successor_of_a_forgotten_run BEFORE INSERT ON public.payment FOR EACH ROW WHEN ((new.replaces_payment_id IS NOT NULL)) EXECUTE FUNCTION refuse_successor_of_a_forgotten_run();
 CREATE TRIGGER refuse_successor_of_what_is_kept BEFORE INSERT ON public.payment FOR EACH ROW WHEN ((new.replaces_payment_id IS NOT NULL)) EXECUTE FUNCTION refuse_successor_of_what_is_kept();
 CREATE TRIGGER refuse_successor_of_what_is_kept_on_release BEFORE UPDATE OF status ON public.payment FOR EACH ROW WHEN (((old.status = 'HELD'::text) AND (new.status = 'READY'::text) AND (new.replaces_payment_id IS NOT NULL))) EXECUTE FUNCTION refuse_successor_of_what_is_kept();
@@ -1338,6 +1339,7 @@ CREATE UNIQUE INDEX one_submit_per_planned_instruction ON public.submit_attempt 
 CREATE TRIGGER refuse_adoption_without_evidence BEFORE INSERT ON public.submit_attempt FOR EACH ROW WHEN ((new.outcome = 'EXECUTED'::text)) EXECUTE FUNCTION refuse_adoption_without_evidence();
 CREATE TRIGGER refuse_change_of_a_final_outcome BEFORE UPDATE OF outcome ON public.submit_attempt FOR EACH ROW WHEN (((old.outcome IS NOT NULL) AND (new.outcome IS DISTINCT FROM old.outcome) AND ((((((old.outcome = 'IN_DOUBT'::text) AND (new.outcome = 'EXECUTED'::text)) OR ((old.outcome = 'IN_DOUBT'::text) AND (new.outcome = 'REFUSED'::text))) OR ((old.outcome = 'IN_DOUBT'::text) AND (new.outcome = 'PROVEN_UNSENT'::text))) OR ((old.outcome = 'REFUSED'::text) AND (new.outcome = 'EXECUTED'::text))) IS NOT TRUE))) EXECUTE FUNCTION refuse_change_of_a_final_outcome();
 CREATE TRIGGER refuse_submit_after_a_restore BEFORE INSERT ON public.submit_attempt FOR EACH ROW WHEN ((new.outcome IS DISTINCT FROM 'EXECUTED'::text)) EXECUTE FUNCTION refuse_submit_after_a_restore();
+CREATE TRIGGER refuse_submit_beside_the_same_pay BEFORE INSERT ON public.submit_attempt FOR EACH ROW WHEN ((new.outcome IS DISTINCT FROM 'EXECUTED'::text)) EXECUTE FUNCTION refuse_submit_beside_the_same_pay();
 CREATE TRIGGER refuse_submit_of_a_held_payment BEFORE INSERT ON public.submit_attempt FOR EACH ROW EXECUTE FUNCTION refuse_submit_of_a_held_payment();
 CREATE TRIGGER refuse_submit_over_contradiction BEFORE INSERT ON public.submit_attempt FOR EACH ROW WHEN ((new.outcome IS DISTINCT FROM 'EXECUTED'::text)) EXECUTE FUNCTION refuse_submit_over_contradiction();
 CREATE TRIGGER refuse_submit_over_what_is_kept BEFORE INSERT ON public.submit_attempt FOR EACH ROW WHEN ((new.outcome IS DISTINCT FROM 'EXECUTED'::text)) EXECUTE FUNCTION refuse_submit_over_what_is_kept();
@@ -1612,6 +1614,38 @@ AS $function$
               AND EXISTS (SELECT FROM payment o
                 WHERE o.employer_id = employer AND o.period = p.period AND o.kind_of_pay = p.kind_of_pay
                   AND o.employee_id = p.employee_id AND o.pay_run_id = r.id AND o.release_sequence >= release)))) $function$;
+
+CREATE OR REPLACE FUNCTION public.may_pay_the_same(of_employer uuid, one uuid, other uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+        WITH RECURSIVE paid AS (
+          SELECT s.origin, p.pay_run_id, p.returned_at, p.replaces_payment_id
+          FROM (VALUES (true, one), (false, other)) AS s(origin, id)
+          JOIN LATERAL (SELECT * FROM payment WHERE employer_id = of_employer AND id = s.id LIMIT 1) p ON true
+          UNION ALL
+          SELECT c.origin, p.pay_run_id, p.returned_at, p.replaces_payment_id
+          FROM paid c
+          JOIN LATERAL (SELECT * FROM payment WHERE employer_id = of_employer AND id = c.replaces_payment_id LIMIT 1) p ON true)
+        SELECT EXISTS (SELECT FROM paid WHERE returned_at IS NOT NULL)
+          AND NOT EXISTS (SELECT FROM paid a JOIN paid b ON b.pay_run_id = a.pay_run_id WHERE a.origin AND NOT b.origin)
+      $function$;
+
+CREATE OR REPLACE FUNCTION public.may_pay_the_same_unasked(of_employer uuid, one uuid, other uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+        SELECT may_pay_the_same(of_employer, one, other)
+          AND EXISTS (SELECT FROM payment p WHERE p.employer_id = of_employer AND p.id = greatest(one, other)
+            AND p.replaces_payment_id IS NOT NULL
+            AND NOT EXISTS (SELECT FROM pay_hold h WHERE h.employer_id = p.employer_id AND h.pay_run_id = p.pay_run_id
+              AND h.row_no = p.row_no AND h.payment_id = p.id AND h.outcome = 'RELEASED'
+              AND h.code IN ('EMPLOYEE_TWICE', 'EMPLOYEE_ALREADY_PAID', 'EMPLOYEE_MAY_BE_PAID', 'EMPLOYEE_PAY_RETURNED')))
+      $function$;
 
 CREATE OR REPLACE FUNCTION public.paid_before(employer uuid, run uuid, OUT period pay_period, OUT run_ids uuid[])
  RETURNS record
@@ -2342,6 +2376,28 @@ AS $function$
         RETURN NEW;
       END $function$;
 
+CREATE OR REPLACE FUNCTION public.refuse_submit_beside_the_same_pay()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+      BEGIN
+        -- Counted for each row: joined, the planner may read every payment of the employer.
+        IF EXISTS (
+            SELECT FROM planned_instruction i
+            JOIN payment p ON p.employer_id = i.employer_id AND p.pay_run_id = i.pay_run_id
+              AND p.row_no BETWEEN i.first_row AND i.last_row
+            WHERE i.employer_id = NEW.employer_id AND i.id = NEW.planned_instruction_id AND p.live
+              AND (p.replaces_payment_id IS NOT NULL OR p.release_sequence > 0)
+              AND (SELECT count(*) > 0 FROM payment o WHERE o.employer_id = p.employer_id AND o.period = p.period
+                AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id AND o.live AND o.returned_at IS NULL
+                AND o.id <> p.id AND may_pay_the_same_unasked(p.employer_id, p.id, o.id))) THEN
+          RAISE EXCEPTION 'another payment than one of the instruction may be made in the stead of the same one, and nobody released it'
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'submit_beside_the_same_pay';
+        END IF;
+        RETURN NEW;
+      END $function$;
+
 CREATE OR REPLACE FUNCTION public.refuse_submit_of_a_held_payment()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2518,6 +2574,21 @@ AS $function$
               AND (replaced.status = 'EXCLUDED' OR s.id > replaced.id)) THEN
           RAISE EXCEPTION 'another payment was sent in the stead of the same one: that one is replaced'
             USING ERRCODE = 'check_violation', CONSTRAINT = 'last_sent_is_replaced';
+        END IF;
+        RETURN NEW;
+      END $function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_successor_beside_the_same_pay()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+      BEGIN
+        IF EXISTS (SELECT FROM payment o WHERE o.employer_id = NEW.employer_id AND o.period = NEW.period
+             AND o.kind_of_pay = NEW.kind_of_pay AND o.employee_id = NEW.employee_id AND o.live AND o.returned_at IS NULL
+             AND may_pay_the_same(NEW.employer_id, NEW.replaces_payment_id, o.id)) THEN
+          RAISE EXCEPTION 'another payment may be made in the stead of what came back: this one is held until a person releases it'
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'replaced_is_not_paid_otherwise';
         END IF;
         RETURN NEW;
       END $function$;

@@ -22,7 +22,8 @@ export const REPLACEMENT_REFUSALS = {
   PAYMENT_ALREADY_REPLACED: 'Another payment replaces this one and may pay it.',
   SUCCESSOR_ENDED:
     'The payment, or the one that it replaces, was replaced already; that successor ended unpaid: replace the successor.',
-  EMPLOYEE_PAID_OTHERWISE: 'The employee has another payment of the period and kind of pay.',
+  EMPLOYEE_PAID_OTHERWISE:
+    'The employee has another payment of the period and kind of pay, which may have been made in its stead: what is still owed is paid by a row that is uploaded with supplementOf, where it is held until a person releases it.',
   EMPLOYEE_MAY_BE_PAID:
     'A run that a restored database has forgotten, or had and that is cancelled, may have paid the employee: upload the row with supplementOf, where it is held until a person releases it.',
   PAID_AS_ANOTHER:

@@ -125,8 +125,9 @@ const CAME_BACK = `(p.returned_at IS NOT NULL AND NOT ${MAY_BE_KEPT} AND NOT EXI
 /**
  * Rows without a release whose employee has a live payment in another run, or had one that came back; also with the
  * release of a further payment that ended unpaid, where they pay another amount than the first one in its place: that was
- * released, not this; or where less came back of the other payment than was paid: it may be less still by now. Of several
- * the last one that stands is named, and only where none does the last one that came back.
+ * released, not this; where less came back of the other payment than was paid: it may be less still by now; or where that
+ * one may be made in the stead of the same as what the row replaces. Of several the last one that stands is named, and only
+ * where none does the last one that came back.
  */
 async function findPaid(tx: EmployerTransaction, run: RunOfKey, rows: string): Promise<void> {
   const returned: HoldCode = 'EMPLOYEE_PAY_RETURNED';
@@ -134,19 +135,26 @@ async function findPaid(tx: EmployerTransaction, run: RunOfKey, rows: string): P
     tx,
     'EMPLOYEE_ALREADY_PAID',
     'line, beside_run_id, beside_line, beside_payment_ids',
-    `SELECT DISTINCT ON (u.line) CASE WHEN came_back THEN '${returned}' ELSE $1 END, u.line,
-       p.pay_run_id, p.line, array_agg(p.id) OVER (PARTITION BY u.line)
-     FROM ${rows} AS u
-     JOIN payment p ON p.employer_id = $2 AND p.period = $3 AND p.kind_of_pay = $4
-       AND p.employee_id = u.employee_id AND p.live AND p.pay_run_id <> $5,
-       LATERAL (SELECT ${CAME_BACK} AS came_back) AS its
-     WHERE u.release_sequence = 0 OR ${MAY_BE_KEPT} OR u.amount_minor <> (
-       SELECT r.amount_minor FROM payment r JOIN pay_run o ON o.employer_id = r.employer_id AND o.id = r.pay_run_id
-       WHERE r.employer_id = $2 AND r.period = $3 AND r.kind_of_pay = $4 AND r.employee_id = u.employee_id
-         AND r.release_sequence = u.release_sequence AND r.pay_run_id <> $5
-         AND r.status <> 'HELD' AND o.status NOT IN ('CANCELLING', 'CANCELLED')
-       ORDER BY r.id LIMIT 1)
-     ORDER BY u.line, came_back, p.release_sequence DESC`,
+    `SELECT DISTINCT ON (line) CASE WHEN came_back THEN '${returned}' ELSE $1 END, line, pay_run_id, its_line, ids
+     FROM (SELECT u.line, p.pay_run_id, p.line AS its_line, p.release_sequence, came_back,
+             array_agg(p.id) OVER of_row AS ids,
+             bool_or(u.release_sequence = 0 OR ${MAY_BE_KEPT}
+               OR u.replaces_payment_id IS NOT NULL AND p.returned_at IS NULL
+                 AND may_pay_the_same($2, u.replaces_payment_id, p.id)
+               OR u.amount_minor <> (
+                 SELECT r.amount_minor FROM payment r
+                 JOIN pay_run o ON o.employer_id = r.employer_id AND o.id = r.pay_run_id
+                 WHERE r.employer_id = $2 AND r.period = $3 AND r.kind_of_pay = $4 AND r.employee_id = u.employee_id
+                   AND r.release_sequence = u.release_sequence AND r.pay_run_id <> $5
+                   AND r.status <> 'HELD' AND o.status NOT IN ('CANCELLING', 'CANCELLED')
+                 ORDER BY r.id LIMIT 1)) OVER of_row AS is_asked
+           FROM ${rows} AS u
+           JOIN payment p ON p.employer_id = $2 AND p.period = $3 AND p.kind_of_pay = $4
+             AND p.employee_id = u.employee_id AND p.live AND p.pay_run_id <> $5,
+             LATERAL (SELECT ${CAME_BACK} AS came_back) AS its
+           WINDOW of_row AS (PARTITION BY u.line)) AS found
+     WHERE is_asked
+     ORDER BY line, came_back, release_sequence DESC`,
     [tx.employerId, run.period, run.kindOfPay, run.id],
   );
 }

@@ -3,20 +3,26 @@ import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { inParts } from '../database/in-parts';
 import { PayKey, RunOfKey } from '../pay-run/pay-key';
-import { RELEASE_IS_BACKED, RELEASE_IS_KEPT, RELEASE_STANDS } from '../pay-run/pay-release';
+import { RELEASE_IS_BACKED, RELEASE_IS_KEPT, RELEASE_IS_OWED, RELEASE_STANDS } from '../pay-run/pay-release';
+import { MAY_BE_KEPT } from '../pay-run/replaced.store';
 import { PAYABLE_COLUMNS } from './payable-row';
 
 /**
- * Gives rows whose employee has a live payment the first release that no live payment has used, and no held one keeps. A
- * release by the person who uploads the rows is none: nobody else would have seen that the employee is paid twice. Nor is
- * one by which nobody was paid before its person came to approve no more.
+ * Gives rows whose employee has a live payment the first release that no live payment has used, and no held one keeps: one by
+ * which somebody was to be paid and was not, whoever made it, as others approved that. Another one by the person who uploads
+ * the rows is none: nobody else would have seen that the employee is paid twice. Nor is one by which nobody was paid before
+ * its person came to approve no more, nor any other where less of a payment came back than was paid: who made it did not know
+ * what would be back.
  */
 export async function takeReleases(tx: EmployerTransaction, key: PayKey, uploadedBy: string): Promise<void> {
   await tx.query(
     `UPDATE pg_temp.uploaded_row u SET release_sequence = unused.sequence
      FROM (SELECT r.employee_id, min(r.sequence) AS sequence FROM pay_release r
-           WHERE r.employer_id = $1 AND r.period = $2 AND r.kind_of_pay = $3 AND r.released_by <> $4
-             AND ${RELEASE_STANDS} AND ${RELEASE_IS_BACKED} AND NOT ${RELEASE_IS_KEPT}
+           WHERE r.employer_id = $1 AND r.period = $2 AND r.kind_of_pay = $3
+             AND ${RELEASE_STANDS} AND NOT ${RELEASE_IS_KEPT}
+             AND (${RELEASE_IS_OWED} OR r.released_by <> $4 AND ${RELEASE_IS_BACKED}
+               AND NOT EXISTS (SELECT FROM payment p WHERE p.employer_id = r.employer_id AND p.period = r.period
+                 AND p.kind_of_pay = r.kind_of_pay AND p.employee_id = r.employee_id AND p.live AND ${MAY_BE_KEPT}))
              AND NOT EXISTS (SELECT FROM payment p WHERE p.employer_id = r.employer_id AND p.period = r.period
                AND p.kind_of_pay = r.kind_of_pay AND p.employee_id = r.employee_id
                AND p.release_sequence = r.sequence AND p.live)

@@ -26,8 +26,7 @@ const CAME_BACK = 'The payment came back.';
 /**
  * Gives each row whose employee has a payment of the period that ended unpaid, or came back, the payment it replaces. One
  * that ended unpaid and may not be replaced is noted as a fault: its employee may have been paid after all. What came
- * back, or replaces what came back in part, and may not be replaced was paid: of the latter a row takes no release, since
- * who made it did not know what would be back.
+ * back, or replaces what came back in part, and may not be replaced was paid.
  */
 export async function linkReplaced(tx: EmployerTransaction, key: PayKey): Promise<void> {
   await queryByHash(
@@ -117,23 +116,19 @@ async function judge(tx: EmployerTransaction, rows: readonly LinkedRow[]): Promi
   );
   const byId = new Map(candidates.map((candidate) => [candidate.id, candidate]));
   const paid: number[] = [];
-  const inPart: number[] = [];
   const refused = rows.flatMap((row) => {
     const candidate = byId.get(row.replaces_payment_id);
     const code = candidate && refusalOfReplacement(candidate, { byId: true, reason: candidate.returned });
     const isPaid = candidate?.returned || code === 'RETURNED_IN_PART';
     if (code !== undefined && isPaid) paid.push(row.line);
-    if (candidate?.mayBeKept) inPart.push(row.line);
     // Who is paid, otherwise or by what came back, is told as that.
     if (code === undefined || code === 'EMPLOYEE_PAID_OTHERWISE' || isPaid) return [];
     const said = `${showId('pay', row.replaces_payment_id)} of the employee cannot be replaced. ${REPLACEMENT_REFUSALS[code]}`;
     return { line: row.line, employeeId: row.employee_id, said };
   });
   await tx.query(
-    `UPDATE pg_temp.uploaded_row SET replaces_payment_id = NULL, replaces_reason = NULL,
-       release_sequence = CASE WHEN line = ANY ($2::int[]) THEN 0 ELSE release_sequence END
-     WHERE line = ANY ($1::int[])`,
-    [paid, inPart],
+    `UPDATE pg_temp.uploaded_row SET replaces_payment_id = NULL, replaces_reason = NULL WHERE line = ANY ($1::int[])`,
+    [paid],
   );
   await tx.query(
     `INSERT INTO pg_temp.noted_fault (line, code, employee_id, said)

@@ -10,6 +10,7 @@ import { ATTENTION_WORDS } from './attention-words';
 import { repaysForgotten } from './forgotten-pay';
 import { PlannedInstruction } from './instruction.entity';
 import { findRun } from './pay-run.store';
+import { PAID_OTHERWISE_UNASKED } from './replaced.store';
 import { SENT } from './sent';
 
 /** A payment that is not submitted, because somebody else may have paid its employee what it pays. */
@@ -17,18 +18,25 @@ interface PaidAlready {
   id: string;
   rowNo: number;
   amountMinor: bigint;
-  /** What it pays again has statuses that contradict one another, or a submit that is not in the record may have paid it. */
-  cause: 'CONTRADICTED' | 'FORGOTTEN';
+  /**
+   * What it pays again has statuses that contradict one another, another payment of the employee may be made in the stead of
+   * the same, or a submit that is not in the record may have paid it.
+   */
+  cause: 'CONTRADICTED' | 'OTHERWISE' | 'FORGOTTEN';
 }
 
 const CAUSES: Record<PaidAlready['cause'], string> = {
   CONTRADICTED: 'of what they pay again the bank has shown statuses that contradict one another',
+  OTHERWISE:
+    'another payment of the same employees, of which one came back, may be made in the stead of the same as they',
   FORGOTTEN: 'the bank has a submit for the same employees that is not in the record',
 };
 
 const ASKED: Record<PaidAlready['cause'], string> = {
   CONTRADICTED:
     'What became of what these payments pay again, of which statuses were shown that contradict one another, and where is the money?',
+  OTHERWISE:
+    'Which of the payments that we made to the payees of these in the period came back to our account, and which did not?',
   FORGOTTEN: ATTENTION_WORDS.POSSIBLE_DUPLICATE_PAY.askBank,
 };
 
@@ -59,6 +67,7 @@ async function findAndTell(tx: EmployerTransaction, payRunId: string): Promise<F
   const repays = await repaysForgotten(tx, payRunId);
   const candidates = [
     ...(await contradicted(tx, payRunId)),
+    ...(await otherwise(tx, payRunId)),
     ...(repays ? await forgotten(tx, payRunId) : []),
   ];
   const payments = await withoutSent(tx, candidates);
@@ -75,7 +84,7 @@ function isAny({ payments, repays }: Found): boolean {
 
 /** Closes the question where nothing of the run is in doubt any more. */
 export function clearPaidAlready(tx: EmployerTransaction, payRunId: string): Promise<void> {
-  return clear(tx, ['POSSIBLE_DUPLICATE_PAY'], payRunId, 'no submit is known any more that may have paid it');
+  return clear(tx, ['POSSIBLE_DUPLICATE_PAY'], payRunId, 'nothing is known any more that may have paid it');
 }
 
 async function alarmOf(
@@ -160,6 +169,18 @@ async function contradicted(tx: EmployerTransaction, payRunId: string): Promise<
     [tx.employerId, payRunId],
   );
   return rows.map(read('CONTRADICTED'));
+}
+
+/** What a run pays beside another payment that may be made in the stead of the same, of which nobody released the later one. */
+async function otherwise(tx: EmployerTransaction, payRunId: string): Promise<PaidAlready[]> {
+  const rows = await tx.query<Row>(
+    `SELECT p.id, p.row_no, p.amount_minor FROM payment p
+     WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND ${UNSENT}
+       AND (p.replaces_payment_id IS NOT NULL OR p.release_sequence > 0) AND ${PAID_OTHERWISE_UNASKED}
+     ORDER BY p.row_no`,
+    [tx.employerId, payRunId],
+  );
+  return rows.map(read('OTHERWISE'));
 }
 
 /**

@@ -5,6 +5,7 @@ import { words } from '../database/words';
 import { SECOND_PAY_CODES } from '../domain/hold';
 import { PaymentStatus } from '../domain/payment';
 import { lockPayKey } from './pay-key';
+import { MAY_BE_KEPT } from './replaced.store';
 
 /** Whom to pay once more, for which period, and why. */
 export interface ReleaseRequest {
@@ -62,6 +63,9 @@ export const RELEASE_IS_BACKED = `coalesce((
   WHERE o.employer_id = r.employer_id AND o.person_id = r.released_by AND o.role = 'approver' LIMIT 1), (
   SELECT true FROM ${placeEndedUnpaid(['HELD', 'EXCLUDED'])} LIMIT 1),
   false)`;
+
+/** Whether a payment ended unpaid in the place that a release `r` gives, and may be paid again there. */
+export const RELEASE_IS_OWED = `EXISTS (SELECT FROM ${placeEndedUnpaid(['HELD', 'EXCLUDED'])} AND NOT ${MAY_BE_KEPT})`;
 
 /** Whether a release `r` stands, and nobody was paid by it nor can be any more: it may be withdrawn. */
 export const RELEASE_IS_UNUSED = `${RELEASE_STANDS} AND NOT (${isTaken(['HELD', 'EXCLUDED'])})`;

@@ -50,13 +50,28 @@ const OTHER_PAY = `${samePay('p')} AND o.live AND o.returned_at IS NULL AND o.id
 const DECIDED_STATUSES = `ARRAY(SELECT d.bank_status FROM payment_decision d
   WHERE d.employer_id = $1 AND d.payment_id = p.id)`;
 
-/** Whether that payment `o` pays again what was paid by another one and came back, and so is owed by itself. */
-const REPAYS_RETURNED = `(SELECT count(*) > 0 FROM ${byKey('payment', 'o.replaces_payment_id')} AS back
-  WHERE back.returned_at IS NOT NULL)`;
-
-/** Whether another one pays the employee of a payment `p`, and was not made instead of one that came back. */
+/**
+ * Whether another one pays the employee of a payment `p`: in its place, or where either of the two, or one that it replaces,
+ * came back. Then the one may have been made in the stead of the other, whatever it replaces, unless one run paid both.
+ */
 export const PAID_OTHERWISE = `EXISTS (${OTHER_PAY}
-  AND (o.release_sequence = p.release_sequence OR p.live AND NOT ${REPAYS_RETURNED}))`;
+  AND (o.release_sequence = p.release_sequence OR may_pay_the_same(p.employer_id, p.id, o.id)))`;
+
+/** Whether that is so, and nobody has released the later of the two as further pay. */
+export const PAID_OTHERWISE_UNASKED = `(SELECT count(*) > 0
+  FROM (${OTHER_PAY} AND may_pay_the_same_unasked(p.employer_id, p.id, o.id)) AS same)`;
+
+/** The runs by which the employee of a payment is paid so, but not in its place. */
+export async function runsPayingTheSame(tx: EmployerTransaction, paymentId: string): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(
+    `SELECT DISTINCT o.pay_run_id AS id FROM payment p JOIN payment o ON o.employer_id = p.employer_id
+       AND o.period = p.period AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id
+     WHERE p.employer_id = $1 AND p.id = $2 AND o.live AND o.returned_at IS NULL AND o.id <> p.id
+       AND may_pay_the_same(p.employer_id, p.id, o.id) ORDER BY id`,
+    [tx.employerId, paymentId],
+  );
+  return rows.map(({ id }) => id);
+}
 
 /** Whether less of a payment came back than was paid, and two people have not said that its payee kept nothing. */
 const restMayBeKept = (payment: string) => `(${payment}.returned_minor IS NOT NULL AND may_be_kept(

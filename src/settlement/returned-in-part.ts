@@ -12,6 +12,7 @@ import { aboutInstruction, type Alarm, clear, openAbout, raiseNaming } from '../
 import { BACK_IN_PART } from '../pay-run/attention-actions';
 import type { Instruction } from '../pay-run/instruction.entity';
 import { contradictions, readingsOf } from '../pay-run/match';
+import { runsPayingTheSame } from '../pay-run/replaced.store';
 import { paidAgain } from '../pay-run/stop-successors';
 import { advanced, type FollowedPayment, progressOfAll, shownOf } from './follow-plan';
 import { recordMoreBack } from './follow.store';
@@ -198,13 +199,8 @@ async function tellOfPart(
   if (lackingMinor === 0n && again.payments > 0) return clearPart(tx, paymentId);
   const readings = readingsOf(personal, shown, ['amount']);
   const money = (minor: bigint) => formatMoney(minor, currency);
-  const runs = textOfFirstFew(
-    again.payRunIds.map((id) => showId('run', id)),
-    MOST_NAMED,
-  );
   const id = payment.bankIds[0] ?? payment.messageId;
-  const words =
-    lackingMinor === 0n ? wordsOfAll(id) : again.payments > 0 ? wordsOfRepaid(id, runs) : wordsOfPart(id);
+  const words = lackingMinor === 0n ? wordsOfAll(id) : await wordsOfRest(tx, id, paymentId, again.payRunIds);
   const alarm = {
     kind: 'ECHO_MISMATCH',
     ...aboutInstruction(instruction),
@@ -245,6 +241,23 @@ async function clearPart(tx: EmployerTransaction, paymentId: string): Promise<vo
 
 type PartWords = Required<Pick<Alarm, 'happened' | 'certain' | 'askBank'>>;
 
+/** @param id of the payment at the bank @param again the runs that replace it and paid it again, or may have */
+async function wordsOfRest(
+  tx: EmployerTransaction,
+  id: string,
+  paymentId: string,
+  again: readonly string[],
+): Promise<PartWords> {
+  const named = (runs: readonly string[]) =>
+    textOfFirstFew(
+      runs.map((run) => showId('run', run)),
+      MOST_NAMED,
+    );
+  if (again.length > 0) return wordsOfRepaid(id, named(again));
+  const others = await runsPayingTheSame(tx, paymentId);
+  return others.length > 0 ? wordsOfOthers(id, named(others)) : wordsOfPart(id);
+}
+
 /** @param id of the payment at the bank */
 function wordsOfPart(id: string): PartWords {
   return {
@@ -260,6 +273,15 @@ function wordsOfRepaid(id: string, runs: string): PartWords {
   return {
     happened: `; it was paid again since, or may have been, by ${runs}`,
     certain: `It counts as returned, and ${runs} paid it again, or may have. Once that is settled, nothing of it is owed: upload no row for it. What is lacking is not back: banks may have charged it for the return, or the payee kept it, and has that much too much. Nobody else of the instruction is paid again before this is answered. RESUME says that the payee kept nothing, ACKNOWLEDGE that it is known what became of the rest; if ${runs} ends unpaid, or comes back, a successor pays it after RESUME alone, and else a row with what is owed then.`,
+    askBank: wordsOfPart(id).askBank,
+  };
+}
+
+/** @param runs that pay its payee without replacing it */
+function wordsOfOthers(id: string, runs: string): PartWords {
+  return {
+    happened: `; another payment of the period pays its payee, or may, by ${runs}`,
+    certain: `It counts as returned. What ${runs} pays may have been made in its stead, or pay what is owed of it: compare the two before anybody is paid once more. What is lacking is not back: banks may have charged it for the return, or the payee kept it. Nobody else of the instruction is paid again before this is answered. RESUME says that the payee kept nothing, ACKNOWLEDGE that it is known what became of the rest; what is still owed is paid by a row with that amount, uploaded as its supplement, where an approver releases it. A successor pays it after RESUME alone, and once ${runs} ends unpaid, or comes back.`,
     askBank: wordsOfPart(id).askBank,
   };
 }

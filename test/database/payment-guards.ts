@@ -284,6 +284,23 @@ export const PAYMENT_GUARDS: Guard[] = [
     return [...unlessSaid, inItsStead];
   }),
   {
+    name: 'what came back is not replaced beside another payment that may be made in its stead, unless one run paid both',
+    kind: 'trigger',
+    on: 'payment',
+    object: 'refuse_successor_beside_the_same_pay',
+    says: 'replaced_is_not_paid_otherwise',
+    given: [
+      ...SETTLED,
+      payments({ returned_at: '2026-11-28' }),
+      `SET LOCAL session_replication_role = replica;
+       ${insertion('payment', { ...unrelated, id: LAST, pay_run_id: a.spareRun, employee_id: 'E1', release_sequence: 2 })};
+       SET LOCAL session_replication_role = origin`,
+    ],
+    lawful: `SET LOCAL session_replication_role = replica; UPDATE payment SET pay_run_id = '${a.run}', row_no = 77 WHERE id = '${LAST}';
+      SET LOCAL session_replication_role = origin; ${insertion('payment', { ...RETURN, replaces_reason: 'her account was closed' })}`,
+    forbidden: insertion('payment', { ...RETURN, replaces_reason: 'her account was closed' }),
+  },
+  {
     name: 'less comes back than was paid, and of what came back only',
     kind: 'constraint',
     on: 'payment',

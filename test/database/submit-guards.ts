@@ -1,6 +1,6 @@
 import { Guard } from './guard';
 import { built } from './instruction-guards';
-import { APPROVER, firstRows, hashOf, idsOf, insertion, secondRows } from './two-employers';
+import { APPROVER, firstRows, hashOf, idsOf, insertion, secondRows, uuid } from './two-employers';
 
 const a = idsOf(1);
 const first = firstRows(1);
@@ -152,6 +152,45 @@ const SUCCESSOR_GUARDS: Guard[] = [
     ],
   })),
 ];
+
+const OTHERWISE = {
+  ...payment,
+  id: uuid(1_080),
+  pay_run_id: a.spareRun,
+  release_sequence: 7,
+  replaces_payment_id: null,
+};
+const untouched = (sql: string) =>
+  `SET LOCAL session_replication_role = replica; ${sql}; SET LOCAL session_replication_role = origin`;
+
+/** Of payments made instead of what came back, beside others that may be made so. */
+const BESIDE_GUARDS: Guard[] = [
+  {
+    name: 'nothing is submitted instead of what came back beside another payment made so, unless a person released it',
+    lawful: `${untouched(insertion('pay_hold', { ...first.pay_hold, row_no: 4, payment_id: payment.id }))};
+      ${insertion('submit_attempt', attemptOfBuilt)}`,
+    forbidden: insertion('submit_attempt', attemptOfBuilt),
+  },
+  {
+    name: 'what the bank shows as submitted is recorded also beside another payment made so, and nothing else is',
+    lawful: `${insertion('forgotten_instruction', forgottenOfBuilt)}; ${insertion('submit_attempt', { ...attemptOfBuilt, outcome: 'EXECUTED' })}`,
+    forbidden: insertion('submit_attempt', attemptOfBuilt),
+  },
+].map((one) => ({
+  ...one,
+  kind: 'trigger',
+  on: 'submit_attempt',
+  object: 'refuse_submit_beside_the_same_pay',
+  says: 'submit_beside_the_same_pay',
+  given: [
+    ...built('SUBMIT_INTENT'),
+    insertion('payment', { ...payment, row_no: 4 }),
+    untouched(
+      `UPDATE payment SET status = 'SETTLED', live = true, employee_id = 'E8', returned_at = '2026-11-28' WHERE id = '${a.voidPayment}';
+       ${insertion('payment', OTHERWISE)}`,
+    ),
+  ],
+}));
 
 /** Of what must hold around it: the run's turn, its approvals and every switch. */
 const GATE_GUARDS: Guard[] = [
@@ -335,4 +374,5 @@ export const SUBMIT_GUARDS: Guard[] = [
   ...ONCE_GUARDS,
   ...ROW_GUARDS,
   ...SUCCESSOR_GUARDS,
+  ...BESIDE_GUARDS,
 ];

@@ -565,3 +565,55 @@ describe('a payment that was paid again, of which less is shown as returned sinc
     await until(async () => (await payroll.run(supplement.id)).status === 'SETTLED');
   });
 });
+
+describe('a payment of which less came back than was paid, and what is owed of it was paid by a row', () => {
+  /** Its run, that of the row, and what the bank goes on to lack of it. */
+  const owedIsPaid = async () => {
+    await start(0);
+    const { id, paid } = await paidAndSentBack();
+    const lacking = { minor: KEPT_MINOR };
+    let first: string | undefined;
+    showing((one) => {
+      first ??= one.bankPaymentId;
+      return one.bankPaymentId === first
+        ? { amountMinor: (one.amountMinor ?? 0n) - BigInt(lacking.minor) }
+        : {};
+    });
+    await until(async () => (await kinds()).includes('ECHO_MISMATCH'));
+    await decide((await asked(id)).path, 'ACKNOWLEDGE');
+    const owed = { ...payRows(1)[0]!, iban: RETURNS, amount: euros(paid - KEPT_MINOR) };
+    const row = await payroll.uploaded(payFile([owed]), { supplementOf: id });
+    await released(row.id, 'EMPLOYEE_ALREADY_PAID');
+    await until(async () => (await payroll.run(row.id)).status === 'SETTLED');
+    return { id, row: row.id, lacking };
+  };
+  /** A bank on the way gives back a part of its charge. */
+  const moreComesBack = async (lacking: { minor: number }) => {
+    await payroll.letRest('FOLLOW');
+    lacking.minor -= 200;
+    await until(async () => (await kinds()).includes('ECHO_MISMATCH'));
+  };
+
+  it('is asked about with that row once more of it comes back', async () => {
+    const { id, row, lacking } = await owedIsPaid();
+    await moreComesBack(lacking);
+    const { happened, certain } = await asked(id);
+    expect(happened).toContain(`another payment of the period pays its payee, or may, by ${row}`);
+    expect(certain).toContain('compare the two');
+  });
+
+  it('is paid by no successor once that row came back, too, and was paid by its own', async () => {
+    const { id, row, lacking } = await owedIsPaid();
+    await aWeekLater();
+    await until(async () => (await returned(row)).payments === 1);
+    const again = await successorOf(row);
+    await payroll.approve(again.data);
+    await until(async () => (await payroll.run(again.data.id)).status === 'SETTLED');
+    await moreComesBack(lacking);
+    const { path, happened } = await asked(id);
+    expect(happened).toContain(`by ${again.data.id}`);
+    await decide(path, 'RESUME');
+    const refused = await successorOf(id);
+    expect([refused.status, refused.data.payments?.[0].code]).toEqual([409, 'EMPLOYEE_PAID_OTHERWISE']);
+  });
+});

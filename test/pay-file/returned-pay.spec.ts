@@ -55,6 +55,23 @@ const holdsOf = async (runId: string): Promise<string[]> => {
   return rows.map(({ code }) => code);
 };
 
+/** The run ends, and pays nobody. */
+const fails = (runId: string): Promise<void> =>
+  desk.asSuperuser(
+    `SET session_replication_role = replica;
+     UPDATE payment SET status = 'FAILED', live = false WHERE pay_run_id = '${runId}';
+     UPDATE pay_run SET status = 'FAILED' WHERE id = '${runId}'`,
+  );
+
+/** Less of what the first run paid is back than it paid. */
+const lessIsBack = (): Promise<void> =>
+  desk.asSuperuser(
+    `SET session_replication_role = replica;
+     UPDATE payment SET returned_minor = 89500 WHERE pay_run_id = '${first}' AND employee_id = 'E1'`,
+  );
+
+const RELEASE = { employeeId: 'E1', period: '2026-11', kindOfPay: 'SALARY', reason: REASON };
+
 /** The first payment of a run, and of which run the one is that it replaces. */
 const paymentOf = async (runId: string) => {
   const [payment] = await desk.query(
@@ -117,8 +134,7 @@ describe('what was paid and came back', () => {
   });
 
   it('is paid by a row for which a person allowed it beforehand, for that reason', async () => {
-    const request = { employeeId: 'E1', period: '2026-11', kindOfPay: 'SALARY', reason: REASON };
-    await desk.release(employer, approver, request);
+    await desk.release(employer, approver, RELEASE);
     const again = await upload([elsewhere()]);
     expect(await holdsOf(again)).toEqual([]);
     expect(await paymentOf(again)).toEqual({ status: 'READY', place: 1, replaces: first, why: REASON });
@@ -146,11 +162,7 @@ describe('what was paid and came back', () => {
   it('is not said to be paid where what paid it again ended unpaid', async () => {
     const again = await upload([elsewhere()]);
     await release(again, 'EMPLOYEE_PAY_RETURNED');
-    await desk.asSuperuser(
-      `SET session_replication_role = replica;
-       UPDATE payment SET status = 'FAILED', live = false WHERE pay_run_id = '${again}';
-       UPDATE pay_run SET status = 'FAILED' WHERE id = '${again}'`,
-    );
+    await fails(again);
     const third = await upload([elsewhere('950.00')]);
     expect(await holdsOf(third)).toEqual(['EMPLOYEE_PAY_RETURNED']);
     await release(third, 'EMPLOYEE_PAY_RETURNED');
@@ -161,11 +173,7 @@ describe('what was paid and came back', () => {
     for (let n = 0; n < times; n += 1) {
       const again = await upload([elsewhere(`90${n}.50`)]);
       await release(again, 'EMPLOYEE_PAY_RETURNED');
-      await desk.asSuperuser(
-        `SET session_replication_role = replica;
-         UPDATE payment SET status = 'FAILED', live = false WHERE pay_run_id = '${again}';
-         UPDATE pay_run SET status = 'FAILED' WHERE id = '${again}'`,
-      );
+      await fails(again);
     }
     expect(await holdsOf(await upload([row('E1', '900.00')]))).toEqual(['EMPLOYEE_PAY_RETURNED']);
   });
@@ -178,12 +186,8 @@ describe('what was paid and came back', () => {
     async (_, amount) => {
       const again = await upload([elsewhere(amount)]);
       await release(again, 'EMPLOYEE_PAY_RETURNED');
-      await desk.asSuperuser(
-        `SET session_replication_role = replica;
-         UPDATE payment SET status = 'FAILED', live = false WHERE pay_run_id = '${again}';
-         UPDATE pay_run SET status = 'FAILED' WHERE id = '${again}';
-         UPDATE payment SET returned_minor = 89500 WHERE pay_run_id = '${first}' AND employee_id = 'E1'`,
-      );
+      await fails(again);
+      await lessIsBack();
       const third = await upload([row('E1', amount, 'Zoë Müller', germanIban(9_000_002))]);
       expect(await holdsOf(third)).toEqual(['EMPLOYEE_ALREADY_PAID']);
       const spouse = row('E9', '12.34', 'Spouse Of Hers', germanIban(9_000_001));
@@ -197,12 +201,8 @@ describe('what was paid and came back', () => {
   it.each(['is answered', 'is open'])(
     'is held once less of it is back, though a person allowed further pay before, while the question %s',
     async (how) => {
-      const request = { employeeId: 'E1', period: '2026-11', kindOfPay: 'SALARY', reason: REASON };
-      await desk.release(employer, approver, request);
-      await desk.asSuperuser(
-        `SET session_replication_role = replica;
-       UPDATE payment SET returned_minor = 89500 WHERE pay_run_id = '${first}' AND employee_id = 'E1'`,
-      );
+      await desk.release(employer, approver, RELEASE);
+      await lessIsBack();
       if (how === 'is open')
         await desk.database.inEmployer(employer.employerId, (tx) =>
           raise(tx, {
@@ -219,6 +219,64 @@ describe('what was paid and came back', () => {
       expect(await paymentOf(again)).toMatchObject({ status: 'READY', place: 1, replaces: null });
     },
   );
+
+  it.each([
+    ['is paid', 'EMPLOYEE_ALREADY_PAID'],
+    ['came back, too', 'EMPLOYEE_PAY_RETURNED'],
+  ])(
+    'is held once less of it is back, and takes no release that was made before, where a bonus of the employee %s',
+    async (how, code) => {
+      await desk.asSuperuser(
+        `SET session_replication_role = replica; UPDATE payment SET returned_at = NULL WHERE pay_run_id = '${first}'`,
+      );
+      const bonus = await upload([row('E1', '50.00')]);
+      await release(bonus, 'EMPLOYEE_ALREADY_PAID');
+      await cameBack(bonus, how === 'is paid' ? 'nobody' : 'E1');
+      await cameBack(first, 'E1');
+      await desk.release(employer, approver, RELEASE);
+      await lessIsBack();
+      const again = await upload([elsewhere()]);
+      expect(await holdsOf(again)).toEqual([code]);
+      expect(await paymentOf(again)).toMatchObject({ status: 'HELD', place: 0, replaces: null });
+    },
+  );
+
+  it('is owed in part, also where a row that repaid all, and then the one that paid what is owed, ended unpaid', async () => {
+    const repaid = await upload([elsewhere()]);
+    await release(repaid, 'EMPLOYEE_PAY_RETURNED');
+    await fails(repaid);
+    await lessIsBack();
+    const owed = await upload([elsewhere('895.00')]);
+    await release(owed, 'EMPLOYEE_ALREADY_PAID');
+    await fails(owed);
+    const corrected = await upload([row('E1', '895.00', 'Zoë Müller', germanIban(9_000_003))]);
+    await release(corrected, 'EMPLOYEE_ALREADY_PAID');
+    expect(await paymentOf(corrected)).toMatchObject({ status: 'READY', place: 2, replaces: owed });
+  });
+
+  it('is paid to another account, once its successor failed, also by a row of whoever made that successor', async () => {
+    const again = await upload([elsewhere()]);
+    await release(again, 'EMPLOYEE_PAY_RETURNED');
+    await desk.asSuperuser(
+      `SET session_replication_role = replica; UPDATE pay_release SET released_by = '${employer.personId}'`,
+    );
+    await fails(again);
+    const corrected = await upload([row('E1', '901.00', 'Zoë Müller', germanIban(9_000_002))]);
+    await release(corrected, 'EMPLOYEE_PAY_RETURNED');
+    expect(await paymentOf(corrected)).toMatchObject({ status: 'READY', place: 1, replaces: again });
+  });
+
+  it('holds a row that pays again further pay that failed, beside what repays it', async () => {
+    const again = await upload([elsewhere()]);
+    await release(again, 'EMPLOYEE_PAY_RETURNED');
+    const further = await upload([row('E1', '50.00')]);
+    await release(further, 'EMPLOYEE_ALREADY_PAID');
+    await fails(further);
+    const corrected = await upload([elsewhere('50.00')]);
+    expect(await holdsOf(corrected)).toEqual(['EMPLOYEE_ALREADY_PAID']);
+    await release(corrected, 'EMPLOYEE_ALREADY_PAID');
+    expect(await paymentOf(corrected)).toMatchObject({ status: 'READY', place: 2, replaces: further });
+  });
 
   it('is paid by one of two runs that hold it, whoever releases it in each', async () => {
     const runs = [await upload([elsewhere()]), await upload([elsewhere('899.00')])];

@@ -4,6 +4,7 @@ import { CONFIG } from '../../src/config/env';
 import { refusalOfReplacement } from '../../src/domain/replacement';
 import { showId } from '../../src/http/prefixed-id';
 import { lockPayKey } from '../../src/pay-run/pay-key';
+import { tellOfPaidAlready } from '../../src/pay-run/paid-already';
 import { grantRelease } from '../../src/pay-run/pay-release';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { replaceCandidates } from '../../src/pay-run/replaced.store';
@@ -57,13 +58,13 @@ describe('two payments of an employee that came back', () => {
     await RunAtBank.ended(office, company, run, ['RETURNED', 'RETURNED']);
   });
 
-  const paidBack = async (): Promise<string[]> => {
+  const paidBack = async (of = run): Promise<string[]> => {
     const sql = 'SELECT id FROM payment WHERE pay_run_id = $1 ORDER BY row_no';
-    return (await office.query<{ id: string }>(company, sql, [run.id])).map(({ id }) => id);
+    return (await office.query<{ id: string }>(company, sql, [of.id])).map(({ id }) => id);
   };
-  const refusals = async () => {
-    const ids = await paidBack();
-    const candidates = await office.in(company, (tx) => replaceCandidates(tx, run.id, ids, ids.length));
+  const refusals = async (of = run) => {
+    const ids = await paidBack(of);
+    const candidates = await office.in(company, (tx) => replaceCandidates(tx, of.id, ids, ids.length));
     return candidates.map((one) => refusalOfReplacement(one, { byId: true, reason: true }));
   };
   const places = () =>
@@ -92,6 +93,58 @@ describe('two payments of an employee that came back', () => {
     const again = { employeeId: 'E-1', amountMinor: 300n, releaseSequence: 2 };
     await office.run(company, [again], { kindOfPay: 'SALARY', sequence: 1, parentRunId: run.id });
     expect(await refusals()).toEqual(['EMPLOYEE_PAID_OTHERWISE', 'EMPLOYEE_PAID_OTHERWISE']);
+  });
+
+  /** Further pay of a run of its own, of which nobody knows which of the two it pays again; it comes back itself, or fails. */
+  const unlinked = async (fate: 'RETURNED' | 'PRO_ROUTING_FAILED'): Promise<PayRun> => {
+    await furtherPay('one of the two');
+    const again = { employeeId: 'E-1', amountMinor: 100n, releaseSequence: 2 };
+    const terms = { kindOfPay: 'SALARY', sequence: 1, parentRunId: run.id };
+    return RunAtBank.ended(office, company, await office.run(company, [again], terms), [fate]);
+  };
+  const succeed = async (of: PayRun, sequence: number): Promise<PayRun> =>
+    office.successor(company, of, (await paidBack(of)).slice(0, 1), { reason: 'a new account', sequence });
+
+  it('are not paid again beside what pays again such pay that came back', async () => {
+    const further = await unlinked('RETURNED');
+    expect(await refusals()).toEqual([undefined, undefined]);
+    await succeed(further, 2);
+    expect(await refusals()).toEqual(['EMPLOYEE_PAID_OTHERWISE', 'EMPLOYEE_PAID_OTHERWISE']);
+    await expect(succeed(run, 3)).rejects.toMatchObject({ constraint: 'replaced_is_not_paid_otherwise' });
+  });
+
+  it.each(['RETURNED', 'PRO_ROUTING_FAILED'] as const)(
+    'are paid again by a successor, and such pay that ended as %s is not paid beside it',
+    async (fate) => {
+      const further = await unlinked(fate);
+      await succeed(run, 2);
+      expect(await refusals(further)).toEqual(['EMPLOYEE_PAID_OTHERWISE']);
+    },
+  );
+
+  it('are not paid again by what replaces their successor, which failed, beside what pays such pay again', async () => {
+    const further = await unlinked('RETURNED');
+    const failed = await RunAtBank.ended(office, company, await succeed(run, 2), ['PRO_ROUTING_FAILED']);
+    expect(await refusals(failed)).toEqual([undefined]);
+    await succeed(further, 3);
+    expect(await refusals(failed)).toEqual(['EMPLOYEE_PAID_OTHERWISE']);
+  });
+
+  it('are asked about before a submit beside what pays such pay again, where both runs were made before that was refused', async () => {
+    const further = await unlinked('RETURNED');
+    const earlier = await succeed(further, 2);
+    const stands = (how: string) =>
+      office.tamper(`UPDATE payment SET ${how} WHERE pay_run_id = $1`, [earlier.id]);
+    await stands(`status = 'SETTLED', returned_at = now()`);
+    const later = await succeed(run, 3);
+    await stands(`status = 'READY', returned_at = NULL`);
+    for (const one of [earlier, later])
+      expect(await office.in(company, (tx) => tellOfPaidAlready(tx, one.id))).toBe(true);
+    const told = await office.query<{ happened: string }>(company, 'SELECT happened FROM attention');
+    expect(told).toHaveLength(2);
+    expect(told[0]!.happened).toContain('may be made in the stead of the same');
+    await stands(`status = 'FAILED', live = false`);
+    expect(await office.in(company, (tx) => tellOfPaidAlready(tx, later.id))).toBe(false);
   });
 
   it('are not paid again beside such pay that comes at the same moment', async () => {
