@@ -8,7 +8,7 @@ import { KEEPS_STOPPED } from './attention.store';
 import { hasForgotten, repaysForgotten } from './forgotten-pay';
 import { lapseOnceClear } from './lapse';
 import { PayRun } from './pay-run.entity';
-import { KEEP_A_RUN_STOPPED, RESTORED_UNCLEAR, whoStoppedRun } from './stop';
+import { KEEP_A_RUN_STOPPED, personsStopOf, RESTORED_UNCLEAR, stopUnclear } from './stop';
 import { wakeUnsent } from './unsent';
 
 /** What is worked on towards a submit; a submitted instruction is followed whether its run is stopped or not. */
@@ -25,7 +25,7 @@ export async function stopRun(tx: EmployerTransaction, run: PayRun, reason: stri
   if (isPayRunFinal(run.status) && run.stoppedReason !== RESTORED_UNCLEAR) {
     throw new DomainError('RUN_IS_FINISHED', `The run is ${run.status}: there is nothing left to stop.`);
   }
-  if ((await whoStoppedRun(tx, run)) !== undefined)
+  if ((await personsStopOf(tx, run)) !== undefined)
     throw new DomainError('ALREADY_STOPPED', 'The run is stopped already.');
   await tx.query(
     // Not finer than the audit's clock, by which the two are put in order.
@@ -37,8 +37,9 @@ export async function stopRun(tx: EmployerTransaction, run: PayRun, reason: stri
 }
 
 /**
- * Lets a stopped run go on, and wakes what waits for it. One that a restore left unclear is first approved again, where
- * nothing of it is submitted: what people decided of it since may be forgotten.
+ * Lets a stopped run go on, and wakes what waits for it. One that a restore left unclear stays so where a person's stop from
+ * before stands beside that, which is what is taken back then. Else it is first approved again, where nothing of it is
+ * submitted: what people decided of it since may be forgotten.
  * @throws Problem 409 `ATTENTION_DECIDES` while an open attention leaves the resuming to two people, and where the service
  * alone stopped it; DomainError NOT_STOPPED, WAS_SUBMITTED where the bank has submits of it, or for its employees, that
  * are not in the record, nor decided where it has ended
@@ -58,11 +59,13 @@ export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<v
     );
   }
   await assertNotSubmitted(tx, run);
-  if ((await whoStoppedRun(tx, run)) === undefined) {
+  const stop = await personsStopOf(tx, run);
+  if (stop === undefined) {
     const detail =
       'The service stopped it by itself: two people decide that. Where no attention is open any more, one of them stops the run and another resumes it.';
     throw attentionDecides(detail, []);
   }
+  if (run.stoppedReason === RESTORED_UNCLEAR && stop.at < run.stoppedAt) return stopUnclear(tx, [run.id]);
   await tx.query(
     `UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL WHERE employer_id = $1 AND id = $2`,
     [tx.employerId, run.id],

@@ -10,8 +10,10 @@ import { Attention } from '../../src/pay-run/attention.entity';
 import type { AttentionKind } from '../../src/pay-run/attention-words';
 import { Instruction, PlannedInstruction } from '../../src/pay-run/instruction.entity';
 import { resumeRun, stopRun } from '../../src/pay-run/kill-switch';
+import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { lockRun } from '../../src/pay-run/pay-run.store';
 import {
+  endUnclear,
   groupsDiffer,
   LACKS_APPROVALS,
   resumeAfter,
@@ -19,6 +21,7 @@ import {
   stopEmployer,
   stopEverything,
   stopRunByService,
+  stopUnclear,
   stopUnlessDecided,
 } from '../../src/pay-run/stop';
 import { tellOf } from '../../src/reconciliation/breach';
@@ -608,6 +611,32 @@ describe('a stopped run', () => {
     await stopByService();
     await database.inEmployer(ours.employer, (tx) => resumeUnlessPersons(tx, ours.run, ['RESTORED']));
     expect(await stoppedRun()).toBe('an echo differed');
+  });
+
+  const inRun = (work: (tx: EmployerTransaction, run: PayRun) => Promise<void>) =>
+    database.inEmployer(ours.employer, async (tx) => work(tx, await lockRun(tx, ours.run)));
+
+  it('takes a resume of what a person stopped before a restore, and is left unclear then, by a clock that was ahead too', async () => {
+    await stopByPerson('two payees are strange');
+    await execute(
+      server.superuserUrl,
+      `SET session_replication_role = replica; UPDATE audit_entry SET at = at + interval '1 hour'`,
+    );
+    await inRun((tx, run) => stopUnclear(tx, [run.id]));
+    await inRun(resumeRun);
+    expect(await stoppedRun()).toBe('RESTORED_UNCLEAR');
+  });
+
+  it.each([
+    ['goes on', [], 'runs'],
+    ['stays stopped by a person', ['two payees are strange'], 'two payees are strange'],
+  ])('%s once nothing of it is unclear any more', async (_as, stops, left) => {
+    for (const reason of stops) await stopByPerson(reason);
+    await inRun((tx, run) => stopUnclear(tx, [run.id]));
+    await inRun(endUnclear);
+    expect(await stoppedRun()).toBe(left);
+    await inRun(endUnclear);
+    expect(await stoppedRun()).toBe(left);
   });
 
   async function stopAsAfterRestore(tx: EmployerTransaction): Promise<void> {
