@@ -28,6 +28,7 @@ import { tickIbans, Ticks } from './iban-ticks';
 import { HoldChoice, releaseHold } from './hold-release';
 import { resumeRun, stopRun } from './kill-switch';
 import { PayRun } from './pay-run.entity';
+import type { ResumeRequest } from './pay-run.dto';
 import { readRun, RunRecord } from './pay-run.reads';
 import { lockRun, raiseRevision } from './pay-run.store';
 import { Command } from './run-command';
@@ -143,12 +144,12 @@ export class PayRunCommands {
   }
 
   /** Takes it back. @throws those of `resumeRun`; Problem 409 SECOND_PERSON_REQUIRED for the person who stopped it */
-  resume(command: Command, reason: string): Promise<RunRecord> {
+  resume(command: Command, { reason, stoppedAt }: ResumeRequest): Promise<RunRecord> {
     return this.carryOut(command, RUN_RESUMED, async (tx, run) => {
       if ((await personsStopOf(tx, run))?.personId === command.personId) {
         throw new Problem(409, 'SECOND_PERSON_REQUIRED', 'Who stopped the run may not resume it.');
       }
-      await resumeRun(tx, run);
+      await resumeRun(tx, run, stoppedAt);
       return { status: run.status, reason };
     });
   }

@@ -159,7 +159,7 @@ it('pays nobody who was left out of a later version of which a part was submitte
   await payroll.as('preparer').post(`${runPath(run.id)}/amendments`, amendment);
   await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
   await payroll.approve(await payroll.run(run.id));
-  await payroll.as('operator').post(`${runPath(run.id)}/resume`, { reason: 'go on' });
+  await payroll.resume(runPath(run.id), 'operator', 'go on');
   await payroll.until(run.id, ['VERIFIED'], 20_000);
   await payroll.submitAtBank((await payroll.run(run.id)).instructions[0].bankInstructionId);
   await payroll.stopServices();
@@ -272,8 +272,8 @@ it('withdraws releases only once it has locked the runs whose approvals lapse, a
 const WAYS = {
   'one person stops and another resumes': async ({ id }: Run) => {
     await stopped(id);
-    const going = { reason: 'the bank paid only the further pay' };
-    expect((await payroll.as('operator').post(`${runPath(id)}/resume`, going)).status).toBe(200);
+    const going = 'the bank paid only the further pay';
+    expect((await payroll.resume(runPath(id), 'operator', going)).status).toBe(200);
   },
   'two people resume for something else': async ({ id }: Run) => {
     await restoring.change(

@@ -86,8 +86,12 @@ describe('a run that is stopped after a restore because the bank has a forgotten
 
 describe('a run that a person had stopped before a restore, which leaves it unclear', () => {
   const WHY = 'two payees are strange';
-  const press = (id: string, who: 'operator' | 'approver' | 'finance', what: 'stop' | 'resume') =>
-    payroll.as(who).post(payroll.path(`/pay-runs/${id}/${what}`), { reason: WHY });
+  const press = (id: string, who: 'operator' | 'approver' | 'finance', what: 'stop' | 'resume') => {
+    const path = payroll.path(`/pay-runs/${id}`);
+    return what === 'stop'
+      ? payroll.as(who).post(`${path}/stop`, { reason: WHY })
+      : payroll.resume(path, who, WHY);
+  };
 
   const stoppedBefore = async (): Promise<string> => {
     await payroll.stopPastTheGate();

@@ -40,8 +40,12 @@ async function forgotten(since = 'SETTLED'): Promise<string> {
   return id;
 }
 
-const stopOrResume = (id: string, who: 'operator' | 'approver', what: 'stop' | 'resume') =>
-  payroll.as(who).post(payroll.path(`/pay-runs/${id}/${what}`), { reason: 'a look at it first' });
+const stopOrResume = (id: string, who: 'operator' | 'approver', what: 'stop' | 'resume') => {
+  const [path, reason] = [payroll.path(`/pay-runs/${id}`), 'a look at it first'];
+  return what === 'stop'
+    ? payroll.as(who).post(`${path}/stop`, { reason })
+    : payroll.resume(path, who, reason);
+};
 
 /** A run of four of which the database knows nothing at the bank yet, and the bank that it was submitted. */
 async function uninitiated(
@@ -526,10 +530,7 @@ describe('a restored database that knows of no instruction yet, at a bank that s
         200,
       );
       expect((await payroll.run(id)).stopped).toMatchObject({ reason: `RESTORED_UNCLEAR; ${stop.reason}` });
-      const resume = { reason: 'it was never submitted, letter 4711' };
-      expect((await payroll.as('approver').post(payroll.path(`/pay-runs/${id}/resume`), resume)).status).toBe(
-        200,
-      );
+      expect((await stopOrResume(id, 'approver', 'resume')).status).toBe(200);
       const after = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
       expect(after.data.openDoubts).toEqual([]);
     },

@@ -84,6 +84,11 @@ const submits = async () => {
   const { submitsOff, reason } = await people.service();
   return submitsOff ? reason : 'on';
 };
+/** Somebody turns submits on who has read of the stop that stands. */
+const resumeService = async (personId: string) => {
+  const { changedAt } = await people.service();
+  await people.resumeService(personId, 'looked', { stoppedAt: changedAt });
+};
 const stoppedEmployer = async () => {
   const [row] = await database.inEmployer(ours.employer, (tx) =>
     tx.query<{ reason: string | null }>(`SELECT stopped_reason AS reason FROM employer`),
@@ -139,12 +144,12 @@ describe('a breach that stops everything', () => {
   it('cannot be turned on again by the person who had stopped everything before it', async () => {
     await people.stopService(PREPARER, 'a look first');
     await breach('INVARIANT_BREACH');
-    await expect(people.resumeService(PREPARER, 'looked')).rejects.toMatchObject({
+    await expect(resumeService(PREPARER)).rejects.toMatchObject({
       code: 'ATTENTION_DECIDES',
     });
     await decided('INVARIANT_BREACH');
     expect(await submits()).toBe('a look first');
-    await people.resumeService(PREPARER, 'looked');
+    await resumeService(PREPARER);
     expect(await submits()).toBe('on');
   });
 
@@ -176,7 +181,7 @@ describe("a person's stop of everything", () => {
       if (when === 'after') await stop();
       await decided('INVARIANT_BREACH');
       expect(await submits()).toBe('INVARIANT_BREACH');
-      await people.resumeService(APPROVER, 'looked');
+      await resumeService(APPROVER);
       expect(await submits()).toBe('on');
       await breach('INVARIANT_BREACH');
       await decided('INVARIANT_BREACH');
@@ -427,7 +432,12 @@ describe('a stopped employer', () => {
 
   describe('while an instruction of one run lacks approvals', () => {
     const [subjectId] = ours.instruction;
-    const resume = () => people.resumeEmployer(ours.employer, APPROVER, 'cleared up');
+    const resume = async () => {
+      const [employer] = await database.inEmployer(ours.employer, (tx) =>
+        tx.query<{ stoppedAt: Date }>(`SELECT coalesce(stopped_at, now()) AS "stoppedAt" FROM employer`),
+      );
+      return people.resumeEmployer(ours.employer, APPROVER, 'cleared up', employer!);
+    };
     beforeEach(() =>
       database.inEmployer(ours.employer, async (tx) => {
         const about = { subjectId, instructionId: subjectId, payRunId: ours.run };
@@ -494,6 +504,8 @@ describe('a stopped run', () => {
         [ours.run],
       );
     });
+  /** Somebody lets it go on who has read of the stop that stands. */
+  const resume = (tx: EmployerTransaction, run: PayRun) => resumeRun(tx, run, run.stoppedAt ?? new Date(0));
   const stopByPerson = (reason: string) =>
     database.inEmployer(ours.employer, async (tx) => {
       await stopRun(tx, await lockRun(tx, ours.run), reason);
@@ -546,7 +558,7 @@ describe('a stopped run', () => {
     expect(await stoppedRun()).toBe(then === 'goes on' ? 'runs' : 'an echo differed');
     await stopByPerson('a look first').catch(() => undefined);
     const resuming = database.inEmployer(ours.employer, async (tx) =>
-      resumeRun(tx, await lockRun(tx, ours.run)),
+      resume(tx, await lockRun(tx, ours.run)),
     );
     if (then === 'goes on') await resuming;
     else await expect(resuming).rejects.toMatchObject({ code: 'ATTENTION_DECIDES' });
@@ -558,7 +570,7 @@ describe('a stopped run', () => {
       await stopEmployer(tx, 'CREDENTIALS');
       const about = { subjectId: ours.employer, payRunId: ours.run };
       await raise(tx, { ...about, kind: 'CREDENTIALS', happened: 'a test' });
-      await resumeRun(tx, await lockRun(tx, ours.run));
+      await resume(tx, await lockRun(tx, ours.run));
     });
     expect(await stoppedRun()).toBe('runs');
     expect(await stoppedEmployer()).toBe('CREDENTIALS');
@@ -581,7 +593,7 @@ describe('a stopped run', () => {
        SELECT '${ours.employer}', '471', id, '${ours.run}', 'SETTLED' FROM restored`,
       );
       const resuming = database.inEmployer(ours.employer, async (tx) =>
-        resumeRun(tx, await lockRun(tx, ours.run)),
+        resume(tx, await lockRun(tx, ours.run)),
       );
       await expect(resuming).rejects.toMatchObject({
         code: 'WAS_SUBMITTED',
@@ -623,7 +635,7 @@ describe('a stopped run', () => {
       `SET session_replication_role = replica; UPDATE audit_entry SET at = at + interval '1 hour'`,
     );
     await inRun((tx, run) => stopUnclear(tx, [run.id]));
-    await inRun(resumeRun);
+    await inRun(resume);
     expect(await stoppedRun()).toBe('RESTORED_UNCLEAR');
   });
 
