@@ -354,7 +354,11 @@ describe('a submit whose outcome nobody knows', () => {
 describe('a submit whose outcome nobody knows, which two people declare not executed on two replicas at once', () => {
   let payroll: Payroll;
   beforeAll(async () => {
-    payroll = await Payroll.start({ replicas: 2, settings: { BANK_LAG_BOUND_MS: '300' } });
+    payroll = await Payroll.start({
+      replicas: 2,
+      settings: { BANK_LAG_BOUND_MS: '300' },
+      sandbox: { variants: { linkReads: 'allowed' } },
+    });
   });
   afterAll(() => payroll.close());
 
