@@ -113,9 +113,12 @@ async function pressSettings(buttons: Buttons, payroll: Payroll): Promise<void> 
   await press('operator', `DELETE ${EMPLOYER}/hook`, {}, { anew: true });
   await press('operator', `POST ${EMPLOYER}/hook`, {}, { makes: { entries: 0 } });
   await press('operator', `POST ${EMPLOYER}/stop`, {}, { data: { reason } });
-  await press('approver', `POST ${EMPLOYER}/resume`, {}, { data: { reason } });
-  await press('administrator', 'POST /v1/service/stop', {}, { data: { reason } });
-  await press('administrator', 'POST /v1/service/resume', {}, { data: { reason } });
+  const { data: employer } = await payroll.as('approver').get(payroll.path(''));
+  const own = { reason, stoppedAt: employer.stopped.since };
+  await press('approver', `POST ${EMPLOYER}/resume`, {}, { data: own });
+  const { data: everybody } = await press('administrator', 'POST /v1/service/stop', {}, { data: { reason } });
+  const all = { reason, stoppedAt: everybody.changedAt };
+  await press('administrator', 'POST /v1/service/resume', {}, { data: all });
   const profile = { data: { name: 'five' } };
   const { data: made } = await press(
     'preparer',
@@ -240,9 +243,9 @@ async function pressRun(buttons: Buttons, { payroll }: Stand, rows: readonly Row
     anew: true,
   });
   await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
-  const { rootHash, total } = await payroll.run(ids.runId);
+  const { rootHash, total, stopped } = await payroll.run(ids.runId);
   await press('approver', `POST ${RUN}/approvals`, ids, { data: { rootHash, total }, makes });
-  await press('approver', `POST ${RUN}/resume`, ids, { data: { reason } });
+  await press('approver', `POST ${RUN}/resume`, ids, { data: { reason, stoppedAt: stopped.at } });
   return ids.runId;
 }
 

@@ -6,6 +6,7 @@ import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
+import { DomainError } from '../domain/errors';
 import { showId } from '../http/prefixed-id';
 import { amend } from '../pay-run/amendment';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
@@ -132,10 +133,14 @@ export class AttentionDesk {
     personId: string,
     actionId: string,
   ): Promise<void> {
-    const { attention, action } = await this.database.inEmployer(employerId, (tx) =>
-      readProposed(tx, attentionId, personId, actionId),
-    );
-    const proven = await this.proveAtBank(employerId, attention, action);
+    const read = () =>
+      this.database.inEmployer(employerId, (tx) => readProposed(tx, attentionId, personId, actionId));
+    const { attention, action } = await read();
+    const proven = await this.proveAtBank(employerId, attention, action).catch(async (error: unknown) => {
+      // What another replica has carried out meanwhile is decided, and lacks no proof.
+      if (error instanceof DomainError && error.code === 'NOT_PROVEN_DEAD') await read();
+      throw error;
+    });
     await this.database.inEmployer(employerId, async (tx) => {
       // Once more: the bank may have been read for long.
       await assertProposerMay(tx, action);

@@ -4,7 +4,7 @@ import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
 import { Allow } from '../http/allow';
 import { IdParam, showId } from '../http/prefixed-id';
-import { reason } from '../http/reason';
+import { reason, stoppedAt } from '../http/reason';
 import { Me, SignedIn } from '../http/signed-in';
 import { CarriedOutOnce, SkipIdempotency } from '../identity/idempotency.interceptor';
 import { employerBody, EmployerItem, showEmployer } from './employer-view';
@@ -15,6 +15,7 @@ class Reason extends createZodDto(z.strictObject({ reason })) {}
 class Resume extends createZodDto(
   z.strictObject({
     reason,
+    stoppedAt,
     takesBack: z
       .int()
       .min(1)
@@ -71,9 +72,9 @@ export class EmployerSwitchController {
   async resume(
     @Param('employerId', new IdParam('emp')) employerId: string,
     @Me() me: SignedIn,
-    @Body() { reason, takesBack }: Resume,
+    @Body() { reason, ...known }: Resume,
   ): Promise<EmployerItem> {
-    return showEmployer(await this.killSwitch.resumeEmployer(employerId, me.personId, reason, takesBack));
+    return showEmployer(await this.killSwitch.resumeEmployer(employerId, me.personId, reason, known));
   }
 }
 
@@ -108,9 +109,9 @@ export class ServiceSwitchController {
   @ApiOkResponse({ type: ServiceBody })
   async resume(
     @Me() me: SignedIn,
-    @Body() { reason, takesBack }: Resume,
+    @Body() { reason, ...known }: Resume,
   ): Promise<z.infer<typeof serviceBody>> {
-    return show(await this.killSwitch.resumeService(me.personId, reason, takesBack));
+    return show(await this.killSwitch.resumeService(me.personId, reason, known));
   }
 }
 

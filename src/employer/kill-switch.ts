@@ -25,6 +25,14 @@ export interface ServiceStop {
   readonly stoppedAt: Date;
 }
 
+/** The stop, or stops, of persons that somebody knows of who resumes. */
+export interface KnownStops {
+  /** Since when it stands: the first of them. */
+  readonly stoppedAt: Date;
+  /** How many they are, to be said where it is more than one. */
+  readonly takesBack?: number;
+}
+
 /** Stops that are told at once. */
 const MOST_TOLD = 100;
 
@@ -61,11 +69,10 @@ export class KillSwitch {
 
   /**
    * Lets an employer go on and wakes its work.
-   * @param takesBack how many stops of persons that is, to be said where it is more than one
    * @throws Problem 409 `NOT_STOPPED`, `ATTENTION_DECIDES` where the service itself stopped it,
    * `SECOND_PERSON_REQUIRED` for each person who stopped it, `OTHER_STOPS_STAND`
    */
-  resumeEmployer(employerId: string, personId: string, reason: string, takesBack = 1): Promise<Employer> {
+  resumeEmployer(employerId: string, personId: string, reason: string, known: KnownStops): Promise<Employer> {
     return this.database.inEmployer(employerId, async (tx) => {
       const employer = await lockEmployer(tx);
       if (employer.stoppedAt === null) throw notStopped();
@@ -78,7 +85,7 @@ export class KillSwitch {
           'Who stopped the employer may not resume it: another operator or approver does, or somebody to whom an administrator gives that role.';
         throw new Problem(409, 'SECOND_PERSON_REQUIRED', detail, { standing: shown(stops) });
       }
-      assertAllKnown(stops, takesBack);
+      assertAllKnown(stops, employer.stoppedAt, known);
       await tx.manager.update(Employer, { id: employerId }, { stoppedAt: null, stoppedReason: null });
       wakeAll(tx, employerId);
       const detail = { reason, stoppedReason: employer.stoppedReason };
@@ -119,11 +126,10 @@ export class KillSwitch {
 
   /**
    * Turns submits on again and wakes what waited.
-   * @param takesBack how many stops of persons that is, to be said where it is more than one
    * @throws Problem 409 `NOT_STOPPED`, `ATTENTION_DECIDES` while a breach of any employer keeps them off,
    * `OTHER_STOPS_STAND`
    */
-  resumeService(personId: string, reason: string, takesBack = 1): Promise<ServiceSwitch> {
+  resumeService(personId: string, reason: string, known: KnownStops): Promise<ServiceSwitch> {
     return this.database.outsideEmployers(async (tx) => {
       const now = await readSwitch(tx, 'FOR UPDATE');
       if (!now.submitsOff) throw notStopped();
@@ -133,7 +139,7 @@ export class KillSwitch {
         throw attentionDecides({
           stops: breaches.map(({ employerId, kind }) => ({ employerId: showId('emp', employerId), kind })),
         });
-      assertAllKnown(stops, takesBack);
+      assertAllKnown(stops, now.changedAt, known);
       await tx.query(
         `UPDATE service_switch
          SET submits_off = false, reason = NULL, stopped_by = NULL, changed_at = clock_timestamp() WHERE submits_off`,
@@ -179,10 +185,19 @@ function reasonOf(stops: readonly Pick<PersonsStop, 'reason'>[]): string {
   return stops.map(({ reason }) => reason).join('; ');
 }
 
-/** Nobody takes back, with the stop they know of, another that came meanwhile. */
-function assertAllKnown(stops: readonly PersonsStop[], takesBack: number): void {
-  if (stops.length === takesBack) return;
-  const detail = `Not ${takesBack} but ${stops.length} stops of persons stand, each with its own reason: look into all of them, then resume with "takesBack": ${stops.length}.`;
+/**
+ * Nobody takes back, with the stop they know of, another that came meanwhile, beside it or after somebody else took that back.
+ * @param since when the switch was thrown, as `stops` have it
+ * @throws Problem 409 `OTHER_STOPS_STAND`
+ */
+export function assertAllKnown(
+  stops: readonly PersonsStop[],
+  since: Date,
+  { stoppedAt, takesBack = 1 }: KnownStops,
+): void {
+  if (stops.length === takesBack && since.getTime() === stoppedAt.getTime()) return;
+  const also = stops.length > 1 ? ` and "takesBack": ${stops.length}` : '';
+  const detail = `Other stops of persons stand than you name, each with its own reason: look into all of them, then resume with "stoppedAt": "${since.toISOString()}"${also}.`;
   throw new Problem(409, 'OTHER_STOPS_STAND', detail, { standing: shown(stops) });
 }
 

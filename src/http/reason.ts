@@ -15,3 +15,11 @@ export function words(mostCharacters: number): z.ZodString {
 
 /** Why something is done. */
 export const reason = words(500);
+
+/** Which stop a resume takes back, by when it was thrown, as it was read: none that was thrown since. */
+export const stoppedAt = z.iso
+  .datetime({ offset: true, error: 'must be when the stop was thrown that is taken back, as it was read' })
+  .transform((text) => new Date(text))
+  .describe(
+    'Which stop this takes back, as it was read: `stopped.at` of a run, `stopped.since` of an employer, `changedAt` of the service. 409 OTHER_STOPS_STAND where another one stands.',
+  );

@@ -69,11 +69,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
         response.status(reserved.status).setHeader('Idempotent-Replayed', 'true');
         return of(reserved.body);
       case 'reused':
-        throw new Problem(
-          422,
-          'IDEMPOTENCY_KEY_REUSED',
-          'This Idempotency-Key was used for another request: send this one with a new key.',
-        );
+        throw keyReused();
       case 'unfinished':
         throw new Problem(
           409,
@@ -146,15 +142,25 @@ function keyedRequest(request: SignedInRequest): KeyedRequest | undefined {
   if (request.method !== 'POST' || key === undefined || signedIn?.employerId === undefined) return undefined;
   // A body nobody parsed is not in the fingerprint: another one under the same key would pass for this one.
   if (request.body === undefined && hasBody(request)) return undefined;
-  if (!KEY.test(key)) {
-    throw new Problem(
-      400,
-      'IDEMPOTENCY_KEY_INVALID',
-      'An Idempotency-Key has 1 to 255 printable characters.',
-    );
-  }
+  assertKey(key);
   const { employerId, personId } = signedIn;
   return { employerId, personId, key, fingerprint: fingerprintOf(request) };
+}
+
+/** @throws Problem 400 `IDEMPOTENCY_KEY_INVALID` */
+export function assertKey(key: string): void {
+  if (KEY.test(key)) return;
+  const detail = 'An Idempotency-Key has 1 to 255 printable characters.';
+  throw new Problem(400, 'IDEMPOTENCY_KEY_INVALID', detail);
+}
+
+/** The answer to a key that was used for another request. */
+export function keyReused(): Problem {
+  return new Problem(
+    422,
+    'IDEMPOTENCY_KEY_REUSED',
+    'This Idempotency-Key was used for another request: send this one with a new key.',
+  );
 }
 
 function fingerprintOf({ method, originalUrl, body }: SignedInRequest): Buffer {

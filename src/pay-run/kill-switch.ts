@@ -2,13 +2,14 @@ import { EmployerTransaction } from '../database/database';
 import { DomainError } from '../domain/errors';
 import { INSTRUCTION_UNSENT, InstructionStatus } from '../domain/instruction';
 import { isPayRunFinal, PAY_RUN_SUBMITTED } from '../domain/pay-run';
+import { assertAllKnown } from '../employer/kill-switch';
 import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { KEEPS_STOPPED } from './attention.store';
 import { hasForgotten, repaysForgotten } from './forgotten-pay';
 import { lapseOnceClear } from './lapse';
 import { PayRun } from './pay-run.entity';
-import { KEEP_A_RUN_STOPPED, RESTORED_UNCLEAR, whoStoppedRun } from './stop';
+import { KEEP_A_RUN_STOPPED, personsStopOf, RESTORED_UNCLEAR, stopUnclear } from './stop';
 import { wakeUnsent } from './unsent';
 
 /** What is worked on towards a submit; a submitted instruction is followed whether its run is stopped or not. */
@@ -25,7 +26,7 @@ export async function stopRun(tx: EmployerTransaction, run: PayRun, reason: stri
   if (isPayRunFinal(run.status) && run.stoppedReason !== RESTORED_UNCLEAR) {
     throw new DomainError('RUN_IS_FINISHED', `The run is ${run.status}: there is nothing left to stop.`);
   }
-  if ((await whoStoppedRun(tx, run)) !== undefined)
+  if ((await personsStopOf(tx, run)) !== undefined)
     throw new DomainError('ALREADY_STOPPED', 'The run is stopped already.');
   await tx.query(
     // Not finer than the audit's clock, by which the two are put in order.
@@ -37,13 +38,15 @@ export async function stopRun(tx: EmployerTransaction, run: PayRun, reason: stri
 }
 
 /**
- * Lets a stopped run go on, and wakes what waits for it. One that a restore left unclear is first approved again, where
- * nothing of it is submitted: what people decided of it since may be forgotten.
+ * Lets a stopped run go on, and wakes what waits for it. One that a restore left unclear stays so where a person's stop from
+ * before stands beside that, which is what is taken back then. Else it is first approved again, where nothing of it is
+ * submitted: what people decided of it since may be forgotten.
+ * @param stoppedAt since when it is stopped, as who resumes it knows
  * @throws Problem 409 `ATTENTION_DECIDES` while an open attention leaves the resuming to two people, and where the service
- * alone stopped it; DomainError NOT_STOPPED, WAS_SUBMITTED where the bank has submits of it, or for its employees, that
+ * alone stopped it, `OTHER_STOPS_STAND`; DomainError NOT_STOPPED, WAS_SUBMITTED where the bank has submits of it, or for its employees, that
  * are not in the record, nor decided where it has ended
  */
-export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<void> {
+export async function resumeRun(tx: EmployerTransaction, run: PayRun, stoppedAt: Date): Promise<void> {
   if (run.stoppedAt === null) throw new DomainError('NOT_STOPPED', 'The run is not stopped.');
   const open = await tx.query<{ id: string }>(
     `SELECT a.id FROM attention a WHERE a.employer_id = $1 AND a.pay_run_id = $2 AND a.resolved_at IS NULL
@@ -58,11 +61,14 @@ export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<v
     );
   }
   await assertNotSubmitted(tx, run);
-  if ((await whoStoppedRun(tx, run)) === undefined) {
+  const stop = await personsStopOf(tx, run);
+  if (stop === undefined) {
     const detail =
       'The service stopped it by itself: two people decide that. Where no attention is open any more, one of them stops the run and another resumes it.';
     throw attentionDecides(detail, []);
   }
+  assertAllKnown([stop], run.stoppedAt, { stoppedAt });
+  if (run.stoppedReason === RESTORED_UNCLEAR && stop.at < run.stoppedAt) return stopUnclear(tx, [run.id]);
   await tx.query(
     `UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL WHERE employer_id = $1 AND id = $2`,
     [tx.employerId, run.id],

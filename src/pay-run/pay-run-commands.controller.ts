@@ -7,7 +7,7 @@ import { WithheldSums } from '../http/withheld-sums';
 import { CarriedOutOnce, SkipIdempotency } from '../identity/idempotency.interceptor';
 import { TicksRequest } from './comparison.dto';
 import { PayRunCommands } from './pay-run.commands';
-import { AmendmentRequest, ApprovalRequest, ReasonRequest, RunBody } from './pay-run.dto';
+import { AmendmentRequest, ApprovalRequest, ReasonRequest, ResumeRequest, RunBody } from './pay-run.dto';
 import { RunRecord } from './pay-run.reads';
 import { showRun } from './pay-run.view';
 import { Command, RunCommand } from './run-command';
@@ -117,10 +117,10 @@ export class PayRunCommandsController {
   @ApiOkResponse({ type: RunBody })
   async resume(
     @RunCommand() command: Command,
-    @Body() { reason }: ReasonRequest,
+    @Body() body: ResumeRequest,
     @Res({ passthrough: true }) response: Response,
   ): Promise<RunBody> {
-    return answer(await this.commands.resume(command, reason), response);
+    return answer(await this.commands.resume(command, body), response);
   }
 }
 

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { append } from '../audit/audit';
 import { Json } from '../audit/audit-entry';
-import { STOPPED } from '../audit/who-stopped';
+import { RUN_RESUMED, STOPPED } from '../audit/who-stopped';
 import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
@@ -28,11 +28,12 @@ import { tickIbans, Ticks } from './iban-ticks';
 import { HoldChoice, releaseHold } from './hold-release';
 import { resumeRun, stopRun } from './kill-switch';
 import { PayRun } from './pay-run.entity';
+import type { ResumeRequest } from './pay-run.dto';
 import { readRun, RunRecord } from './pay-run.reads';
 import { lockRun, raiseRevision } from './pay-run.store';
 import { Command } from './run-command';
 import { assertSendable, SendSettings } from './send-outlook';
-import { whoStoppedRun } from './stop';
+import { personsStopOf } from './stop';
 
 /** What is to be sent whole: of what is built, the gate counts the submits only. */
 const NOT_BUILT_YET: readonly PayRunStatus[] = ['READY', 'APPROVED'];
@@ -143,12 +144,12 @@ export class PayRunCommands {
   }
 
   /** Takes it back. @throws those of `resumeRun`; Problem 409 SECOND_PERSON_REQUIRED for the person who stopped it */
-  resume(command: Command, reason: string): Promise<RunRecord> {
-    return this.carryOut(command, 'pay-run.resumed', async (tx, run) => {
-      if ((await whoStoppedRun(tx, run)) === command.personId) {
+  resume(command: Command, { reason, stoppedAt }: ResumeRequest): Promise<RunRecord> {
+    return this.carryOut(command, RUN_RESUMED, async (tx, run) => {
+      if ((await personsStopOf(tx, run))?.personId === command.personId) {
         throw new Problem(409, 'SECOND_PERSON_REQUIRED', 'Who stopped the run may not resume it.');
       }
-      await resumeRun(tx, run);
+      await resumeRun(tx, run, stoppedAt);
       return { status: run.status, reason };
     });
   }

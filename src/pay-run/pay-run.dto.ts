@@ -9,7 +9,7 @@ import { REPLACEMENT_REFUSALS, ReplacementRefusal } from '../domain/replacement'
 import { amountField } from '../http/amount-field';
 import { PageQuery } from '../http/cursor';
 import { idField } from '../http/prefixed-id';
-import { reason } from '../http/reason';
+import { reason, stoppedAt } from '../http/reason';
 import { comparison } from './comparison.dto';
 
 const TOTAL_BOUNDS: AmountBounds = { minMinor: 0n, maxMinor: MAX_TOTAL_MINOR };
@@ -53,6 +53,9 @@ export class ApprovalRequest extends createZodDto(
 
 /** Why something is done to a run; it is shown and audited, so no name, IBAN or amount of a person belongs in it. */
 export class ReasonRequest extends createZodDto(z.strictObject({ reason })) {}
+
+/** As `ReasonRequest`, of the stop that is taken back. */
+export class ResumeRequest extends createZodDto(z.strictObject({ reason, stoppedAt })) {}
 
 const submitAt = z.iso
   .datetime({ offset: true, error: 'must be an instant such as 2026-11-26T09:00:00Z' })

@@ -1,4 +1,5 @@
 import { LessThan } from 'typeorm';
+import { standingStops } from '../audit/who-stopped';
 import { queryByHash } from '../database/by-hash';
 import { byKey } from '../database/by-key';
 import { EmployerTransaction } from '../database/database';
@@ -6,6 +7,7 @@ import { InstructionStatus } from '../domain/instruction';
 import { PayRunStatus } from '../domain/pay-run';
 import { PaymentStatus } from '../domain/payment';
 import { Employer } from '../employer/employer.entity';
+import { showId } from '../http/prefixed-id';
 import type { StoredFields } from './approved-fields';
 import { ComparisonRecord, readComparison } from './comparison.reads';
 import { Subject } from './history';
@@ -16,6 +18,7 @@ import { Amendment, PayRun, PayRunVersion } from './pay-run.entity';
 import { findRun, MAY_STILL_APPROVE, openAmendment } from './pay-run.store';
 import { TAKES_ITS_PLACE } from './replaced.store';
 import { SendOutlook, sendOutlook, SendSettings } from './send-outlook';
+import { RESTORED_UNCLEAR } from './stop';
 
 /** A run of a million rows in instructions of 500 has 2,000 of them; a page shows the first, the counts tell all. */
 const SHOWN_INSTRUCTIONS = 500;
@@ -97,8 +100,8 @@ export interface RunFilter {
 }
 
 /** Runs, the newest first: their ids grow with time. */
-export function listRuns(tx: EmployerTransaction, filter: RunFilter, limit: number): Promise<PayRun[]> {
-  return tx.manager.find(PayRun, {
+export async function listRuns(tx: EmployerTransaction, filter: RunFilter, limit: number): Promise<PayRun[]> {
+  const runs = await tx.manager.find(PayRun, {
     where: {
       employerId: tx.employerId,
       ...(filter.status !== undefined && { status: filter.status }),
@@ -108,6 +111,20 @@ export function listRuns(tx: EmployerTransaction, filter: RunFilter, limit: numb
     order: { id: 'DESC' },
     take: limit,
   });
+  return withPersonsReason(tx, runs);
+}
+
+/** Beside what a restore left unclear, why a person stopped the run is its reason too. */
+async function withPersonsReason(tx: EmployerTransaction, runs: PayRun[]): Promise<PayRun[]> {
+  const unclear = runs.filter(({ stoppedReason }) => stoppedReason === RESTORED_UNCLEAR);
+  if (unclear.length === 0) return runs;
+  const subjectOf = ({ id }: PayRun) => showId('run', id);
+  const stops = await standingStops(tx, unclear.map(subjectOf));
+  for (const run of unclear) {
+    const stop = stops.get(subjectOf(run));
+    if (stop !== undefined) run.stoppedReason = `${RESTORED_UNCLEAR}; ${stop.reason}`;
+  }
+  return runs;
 }
 
 /** Reads a run with all that belongs to it; what is left to send is as of `now`. @throws DomainError PAY_RUN_NOT_FOUND */
@@ -119,6 +136,7 @@ export async function readRun(
 ): Promise<RunRecord> {
   const { employerId } = tx;
   const run = await findRun(tx, payRunId);
+  await withPersonsReason(tx, [run]);
   const { runVersion } = run;
   const employer = await tx.manager.findOneByOrFail(Employer, { id: employerId });
   return {

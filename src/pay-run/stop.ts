@@ -1,4 +1,4 @@
-import { whoStopped } from '../audit/who-stopped';
+import { PersonsStop, standingStop, STOPPED, whoStopped } from '../audit/who-stopped';
 import { EmployerTransaction } from '../database/database';
 import { wakeAll } from '../database/leases';
 import { newId } from '../database/new-id';
@@ -270,6 +270,31 @@ async function resumeRunAfter(
  */
 export const RESTORED_UNCLEAR = 'RESTORED_UNCLEAR';
 
+/**
+ * Stops runs as `RESTORED_UNCLEAR`, whatever stopped them. A person's stop from before stands beside it, and is older by the
+ * audit's clock too: who threw it knew nothing of this.
+ */
+export async function stopUnclear(tx: EmployerTransaction, payRunIds: readonly string[]): Promise<void> {
+  await tx.query(
+    `UPDATE pay_run r SET stopped_reason = $4, stopped_at = greatest(clock_timestamp(), (
+         SELECT max(at) + interval '1 millisecond' FROM audit_entry
+         WHERE chain_id = $1 AND action = $5 AND subject = u.subject))
+     FROM unnest($2::uuid[], $3::text[]) AS u (id, subject) WHERE r.employer_id = $1 AND r.id = u.id`,
+    [tx.employerId, payRunIds, payRunIds.map((id) => showId('run', id)), RESTORED_UNCLEAR, STOPPED.payRun],
+  );
+}
+
+/** Takes back that runs are stopped as `RESTORED_UNCLEAR`; a person's stop stands. */
+export async function endUnclear(tx: EmployerTransaction, run: PayRun): Promise<void> {
+  if (run.stoppedReason !== RESTORED_UNCLEAR) return;
+  const stop = await personsStopOf(tx, run);
+  await tx.query(
+    `UPDATE pay_run SET stopped_at = CASE WHEN $3::text IS NOT NULL THEN stopped_at END, stopped_reason = $3
+     WHERE employer_id = $1 AND id = $2`,
+    [tx.employerId, run.id, stop?.reason ?? null],
+  );
+}
+
 /** Stops of a run because a submit that is not in the record may have paid whom it pays. */
 const STOPS_REPAYING = ['RESTORED', 'POSSIBLE_DUPLICATE_PAY'] as const;
 
@@ -299,7 +324,7 @@ export async function resumeUnlessPersons(
   );
   if (!run?.stoppedAt || run.reason === RESTORED_UNCLEAR) return;
   if (reasons && !reasons.includes(run.reason ?? '')) return;
-  if ((await whoStoppedRun(tx, { id: payRunId, stoppedAt: run.stoppedAt })) !== undefined) return;
+  if ((await personsStopOf(tx, { id: payRunId, stoppedAt: run.stoppedAt })) !== undefined) return;
   const repaying = STOPS_REPAYING.find((one) => one === run.reason) ?? 'POSSIBLE_DUPLICATE_PAY';
   const still = (await repaysForgotten(tx, payRunId)) ? repaying : null;
   await tx.query(
@@ -309,12 +334,12 @@ export async function resumeUnlessPersons(
   );
 }
 
-/** The person whose stop of a run stands; undefined where it runs, or the service itself stopped it. */
-export async function whoStoppedRun(
+/** The stop of a run by a person that stands; undefined where it runs, or the service itself stopped it. */
+export async function personsStopOf(
   tx: EmployerTransaction,
   { id, stoppedAt }: Pick<PayRun, 'id' | 'stoppedAt'>,
-): Promise<string | undefined> {
-  return stoppedAt === null ? undefined : whoStopped(tx, 'payRun', showId('run', id), stoppedAt);
+): Promise<PersonsStop | undefined> {
+  return stoppedAt === null ? undefined : standingStop(tx, showId('run', id));
 }
 
 async function resumeEmployerAfter(

@@ -37,7 +37,7 @@ import { retellInMidRun } from '../pay-run/mid-run';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { tellWhereReleasedSince } from '../pay-run/moved-instruction';
 import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.store';
-import { RESTORED_UNCLEAR, totalsDiffer } from '../pay-run/stop';
+import { endUnclear, stopUnclear, totalsDiffer } from '../pay-run/stop';
 import { judgeTotals } from '../submission/decision';
 import { readReference } from '../submission/prepared-calls';
 import { takenIds, wordsOfTaken } from '../submission/taken-ids';
@@ -340,11 +340,6 @@ async function stopTheRest(tx: EmployerTransaction, run: PayRun, isCertain: bool
   const { employerId } = tx;
   const unsent = { employerId, payRunId: run.id, status: In(INSTRUCTION_UNSENT) };
   const isSent = !(await tx.manager.existsBy(Instruction, unsent));
-  if (!isSent && isCertain) return;
-  await tx.query(
-    `UPDATE pay_run SET stopped_at = CASE WHEN NOT $3 THEN clock_timestamp() END,
-       stopped_reason = CASE WHEN NOT $3 THEN $4 END
-     WHERE employer_id = $1 AND id = $2 AND (NOT $3 OR stopped_reason = $4)`,
-    [employerId, run.id, isSent, RESTORED_UNCLEAR],
-  );
+  if (isSent) await endUnclear(tx, run);
+  else if (!isCertain) await stopUnclear(tx, [run.id]);
 }

@@ -1,10 +1,11 @@
-import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { Body, Controller, Headers, HttpCode, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
 import { Allow } from '../http/allow';
 import { reason } from '../http/reason';
 import { Me, type SignedIn } from '../http/signed-in';
+import { assertKey } from '../identity/idempotency.interceptor';
 import { Restores } from './restores';
 
 class RestoreReason extends createZodDto(z.strictObject({ reason })) {}
@@ -25,7 +26,9 @@ export class RestoreController {
   async restored(
     @Me() me: SignedIn,
     @Body() { reason }: RestoreReason,
+    @Headers('idempotency-key') key: string | undefined,
   ): Promise<z.infer<typeof RestoreBody.schema>> {
-    return { restoreId: await this.restores.say(me.personId, reason) };
+    if (key !== undefined) assertKey(key);
+    return { restoreId: await this.restores.say(me.personId, reason, key) };
   }
 }

@@ -2,7 +2,7 @@ import type { EmployerTransaction } from '../database/database';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { PAY_RUN_FINALS, PAY_RUN_UNSUBMITTED } from '../domain/pay-run';
 import { tellOfPaidAlready } from '../pay-run/paid-already';
-import { RESTORED_UNCLEAR } from '../pay-run/stop';
+import { RESTORED_UNCLEAR, stopUnclear } from '../pay-run/stop';
 import { type Finding, isKept, isWhole } from './restore-words';
 import type { Sweep } from './restore-sweep';
 import { ASKED_OF } from './unrecorded-submits';
@@ -62,12 +62,14 @@ export async function stopRuns(
     [tx.employerId, PAY_RUN_FINALS, unclear],
   );
   const ids = runs.map(({ id }) => id);
+  await stopUnclear(
+    tx,
+    ids.filter((id) => unclear.includes(id)),
+  );
   await tx.query(
-    // A stop that a person threw before is no longer theirs: they knew nothing of this.
-    `UPDATE pay_run SET stopped_at = clock_timestamp(),
-       stopped_reason = CASE WHEN id = ANY ($3) THEN $4 ELSE 'RESTORED' END
-     WHERE employer_id = $1 AND id = ANY ($2) AND (stopped_at IS NULL OR id = ANY ($3))`,
-    [tx.employerId, ids, unclear, RESTORED_UNCLEAR],
+    `UPDATE pay_run SET stopped_at = clock_timestamp(), stopped_reason = 'RESTORED'
+     WHERE employer_id = $1 AND id = ANY ($2) AND stopped_at IS NULL`,
+    [tx.employerId, ids],
   );
   // Those of which something was forgotten are in the question about the restore.
   const own = new Set(findings.flatMap((one) => (isKept(one) && one.payRunId) || []));

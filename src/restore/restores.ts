@@ -1,18 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Gauge } from 'prom-client';
-import { append } from '../audit/audit';
+import { append, INSTALLATION_CHAIN } from '../audit/audit';
 import { isBankError } from '../bank/errors';
 import { Ages } from '../config/ages';
 import { describeError } from '../config/describe-error';
 import { CONFIG, Config } from '../config/env';
 import { shownWithinMs } from '../config/shown-within';
 import { BankLists } from '../database/bank-lists';
-import { Database, EmployerTransaction } from '../database/database';
+import { Database, EmployerTransaction, Transaction } from '../database/database';
 import { lockRestores, recordRestore, RestoreGuard, untoldRestores } from '../database/restore-guard';
 import { employerIds } from '../database/worker-ids';
 import { Metrics } from '../http/metrics';
 import { showId } from '../http/prefixed-id';
+import { keyReused } from '../identity/idempotency.interceptor';
 import { raise } from '../pay-run/attention.store';
 import { stopEverything } from '../pay-run/stop';
 import { waitsForOf } from '../submission/waits-for';
@@ -105,13 +106,17 @@ export class Restores {
 
   /**
    * A person says that the database was restored: from the answer on nothing is submitted; the next tick tells everybody.
-   * Who says the same again before that, because the answer was lost or at once, says it once.
+   * Who says the same again before that, because the answer was lost or at once, says it once; after it too by the same key.
    * @returns the restore's id
+   * @throws Problem 422 `IDEMPOTENCY_KEY_REUSED`
    */
-  async say(personId: string, reason: string): Promise<string> {
+  async say(personId: string, reason: string, key?: string): Promise<string> {
     return this.database.outsideEmployers(async (tx) => {
       const what = `An administrator says that the database was restored: ${reason}.`;
       await lockRestores(tx);
+      const before = key === undefined ? undefined : await saidByKey(tx, personId, key);
+      if (before !== undefined && before.reason !== reason) throw keyReused();
+      if (before !== undefined) return before.restoreId;
       const said = (await untoldRestores(tx)).find((untold) => untold.what === what);
       if (said !== undefined) return said.id;
       const restoreId = await recordRestore(tx, what, 'unknown');
@@ -119,7 +124,7 @@ export class Restores {
         personId,
         action: 'service.restored',
         subject: 'service',
-        detail: { reason, restoreId },
+        detail: { reason, restoreId, key },
       });
       return restoreId;
     });
@@ -275,6 +280,22 @@ export class Restores {
       unidentified,
     });
   }
+}
+
+/** What a person said by an idempotency key. A database that was restored to before that has forgotten it: it is said anew. */
+async function saidByKey(
+  tx: Transaction,
+  personId: string,
+  key: string,
+): Promise<{ restoreId: string; reason: string } | undefined> {
+  const [said] = await tx.query<{ restoreId: string; reason: string }>(
+    `SELECT detail ->> 'restoreId' AS "restoreId", detail ->> 'reason' AS reason FROM audit_entry
+     WHERE chain_id = $1 AND action = 'service.restored' AND person_id = $2 AND detail ->> 'key' = $3
+       AND at > clock_timestamp() - interval '30 days'
+     ORDER BY seq DESC LIMIT 1`,
+    [INSTALLATION_CHAIN, personId, key],
+  );
+  return said;
 }
 
 function withBefore(unknown: readonly Unknown[], before?: Before): Unknown[] {

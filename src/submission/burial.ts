@@ -50,7 +50,7 @@ export class Burial {
    * it confirms no other. That it is not found proves nothing by itself (rule 10), and its payments are looked at all the
    * same: without proof the bank's written reference is needed, which also stands where the bank does not show the
    * instruction, and never where it shows that it moved, which is recorded.
-   * @throws DomainError WAS_EXECUTED, NOT_PROVEN_DEAD; Problem 502, 503 while the bank cannot be read
+   * @throws DomainError WAS_EXECUTED, NOT_PROVEN_DEAD, DELETED_BESIDE where another replica deletes it too; Problem 502, 503 while the bank cannot be read
    */
   async prove(employerId: string, attention: Attention, evidence: string | null): Promise<void> {
     const work = await this.database.inEmployer(employerId, (tx) =>
@@ -61,6 +61,7 @@ export class Burial {
       throw new DomainError('INSTRUCTION_NOT_FOUND', 'No instruction is at the bank.');
     }
     const written = isWritten(evidence);
+    const deletes = await this.deletesOf(work);
     const before = await this.stateOf(work, written);
     if (before === 'cancelled') return;
     const deleted = (await this.deleteAtBank(work, bankInstructionId)).kind === 'yes';
@@ -69,6 +70,11 @@ export class Burial {
     // What was read before may be older than a submit of it: only what was there was deleted.
     const isGone = before === 'open' && deleted && after === 'not found';
     if (isGone && refusesWhatIsGone(await this.deleteAtBank(work, bankInstructionId))) return;
+    if ((await this.deletesOf(work)) > deletes + (isGone ? 2 : 1)) {
+      const detail =
+        'Somebody else has the bank delete this instruction at this moment, as who confirms the same does: see whether the action is still open, and confirm it then.';
+      throw new DomainError('DELETED_BESIDE', detail);
+    }
     throw new DomainError(
       'NOT_PROVEN_DEAD',
       'The instruction is not proven dead at the bank. Have the bank cancel it; then withdraw this proposal, and propose it again with the reference of its written word as evidence.',
@@ -122,6 +128,17 @@ export class Burial {
         await recordShownExecuted(tx, work, instruction, undefined, this.clock.now());
     });
     throw wasExecuted();
+  }
+
+  /** How many deletes of it were intended so far, by anybody. */
+  private async deletesOf({ instruction: { employerId, id } }: Work): Promise<number> {
+    const calls = await this.database.inEmployer(employerId, (tx) =>
+      tx.query(
+        `SELECT FROM bank_call WHERE employer_id = $1 AND instruction_id = $2 AND operation = 'delete'`,
+        [employerId, id],
+      ),
+    );
+    return calls.length;
   }
 
   private async deleteAtBank(work: Work, bankInstructionId: string): Promise<Outcome<undefined>> {

@@ -241,6 +241,22 @@ describe('roles at an employer', () => {
   });
 });
 
+/** Somebody lets the employer go on who has read what stops it. */
+async function resumed(company: Company, who: 'operator' | 'approver', more: Body = {}) {
+  const { stopped } = (await company.as(who, 'GET', '')).body;
+  return company.as(who, 'POST', '/resume', { reason: 'looked into', stoppedAt: stopped.since, ...more });
+}
+
+/** As `resumed`, of everybody. */
+async function resumedService(more: Body = {}) {
+  const { changedAt: stoppedAt } = (await desk.call('GET', '/v1/service', desk.administrator)).body;
+  return desk.call('POST', '/v1/service/resume', desk.administrator, {
+    reason: 'looked into',
+    stoppedAt,
+    ...more,
+  });
+}
+
 describe('the kill switch of an employer', () => {
   let company: Company;
   beforeAll(async () => {
@@ -253,21 +269,28 @@ describe('the kill switch of an employer', () => {
     expect(stopped).toMatchObject({ status: 200, body: { stopped: { reason: 'strange payees' } } });
     const again = await company.as('operator', 'POST', '/stop', { reason: 'strange payees' });
     expect(again.body.stopped).toEqual(stopped.body.stopped);
-    expect(await company.as('operator', 'POST', '/resume', { reason: 'all clear' })).toMatchObject({
-      status: 409,
-      body: {
-        code: 'SECOND_PERSON_REQUIRED',
-        detail: expect.stringContaining('another operator or approver'),
-        standing: [{ personId: person(company.people.operator.personId), reason: 'strange payees' }],
+    const stoppedAt = stopped.body.stopped.since;
+    expect(await company.as('operator', 'POST', '/resume', { reason: 'all clear', stoppedAt })).toMatchObject(
+      {
+        status: 409,
+        body: {
+          code: 'SECOND_PERSON_REQUIRED',
+          detail: expect.stringContaining('another operator or approver'),
+          standing: [{ personId: person(company.people.operator.personId), reason: 'strange payees' }],
+        },
       },
-    });
-    expect((await company.as('finance', 'POST', '/resume', { reason: 'all clear' })).status).toBe(403);
-    const resumed = await company.as('approver', 'POST', '/resume', { reason: 'all clear' });
+    );
+    expect((await company.as('finance', 'POST', '/resume', { reason: 'all clear', stoppedAt })).status).toBe(
+      403,
+    );
+    const resumed = await company.as('approver', 'POST', '/resume', { reason: 'all clear', stoppedAt });
     expect(resumed).toMatchObject({ status: 200, body: { stopped: null } });
-    expect(await company.as('approver', 'POST', '/resume', { reason: 'once more' })).toMatchObject({
-      status: 409,
-      body: { code: 'NOT_STOPPED' },
-    });
+    expect(await company.as('approver', 'POST', '/resume', { reason: 'once more', stoppedAt })).toMatchObject(
+      {
+        status: 409,
+        body: { code: 'NOT_STOPPED' },
+      },
+    );
     const switched = (await company.audited()).filter(({ action }) => action !== 'employer.created');
     expect(switched.map(({ action, person_id }) => [action, person_id])).toEqual([
       ['employer.stopped', company.people.operator.personId],
@@ -292,13 +315,17 @@ describe('the kill switch of an employer', () => {
       },
     );
     for (const { authorization } of [operator, finance]) {
-      const body = { reason: 'mine is over', takesBack: 2 };
+      const body = { reason: 'mine is over', stoppedAt: both.since, takesBack: 2 };
       const own = await desk.call('POST', `/v1/employers/${company.id}/resume`, authorization, body);
       expect([own.status, own.body.code]).toEqual([409, 'SECOND_PERSON_REQUIRED']);
     }
     for (const unread of [{}, { takesBack: 1 }]) {
       expect(
-        await company.as('approver', 'POST', '/resume', { reason: 'bank is well', ...unread }),
+        await company.as('approver', 'POST', '/resume', {
+          reason: 'bank is well',
+          stoppedAt: both.since,
+          ...unread,
+        }),
       ).toMatchObject({
         status: 409,
         body: {
@@ -312,6 +339,7 @@ describe('the kill switch of an employer', () => {
     }
     const resumed = await company.as('approver', 'POST', '/resume', {
       reason: 'both looked into',
+      stoppedAt: both.since,
       takesBack: 2,
     });
     expect(resumed).toMatchObject({ status: 200, body: { stopped: null } });
@@ -336,25 +364,44 @@ describe('the kill switch of an employer', () => {
          WHERE chain_id = (SELECT id FROM employer WHERE name = 'Rowan SE')`,
     );
     await other.as('approver', 'POST', '/stop', { reason: 'wrong file approved' });
-    const own = await other.as('approver', 'POST', '/resume', { reason: 'mine is over', takesBack: 2 });
+    const own = await resumed(other, 'approver', { takesBack: 2 });
     expect(own.body).toMatchObject({ code: 'SECOND_PERSON_REQUIRED', standing: [{}, {}] });
   });
 
   it('is not turned back by a repetition once it is thrown again, where the answer was lost', async () => {
     const { authorization } = company.people.approver;
     const path = `/v1/employers/${company.id}/resume`;
-    const resume = () => desk.call('POST', path, authorization, { reason: 'all clear' }, desk.app, 'resume');
-    await company.as('operator', 'POST', '/stop', { reason: 'strange payees' });
+    const { body } = await company.as('operator', 'POST', '/stop', { reason: 'strange payees' });
+    const going = { reason: 'all clear', stoppedAt: body.stopped.since };
+    const resume = () => desk.call('POST', path, authorization, going, desk.app, 'resume');
     expect((await resume()).status).toBe(200);
     await execute(desk.store.superuserUrl, LEAVES_UNANSWERED);
     await company.as('operator', 'POST', '/stop', { reason: 'stranger ones' });
     expect(await resume()).toMatchObject({ status: 409, body: { code: 'IDEMPOTENCY_UNFINISHED' } });
-    expect((await company.as('approver', 'POST', '/resume', { reason: 'looked' })).status).toBe(200);
+    expect((await resumed(company, 'approver')).status).toBe(200);
+  });
+
+  it('is not turned back by who read of another stop, which somebody has taken back since, nor by who names none', async () => {
+    const { body } = await company.as('operator', 'POST', '/stop', { reason: 'the bank looks odd' });
+    const read = { reason: 'the bank is well', stoppedAt: body.stopped.since };
+    expect((await company.as('approver', 'POST', '/resume', read)).status).toBe(200);
+    await company.as('operator', 'POST', '/stop', { reason: 'two payees are strange' });
+    for (const takesBack of [undefined, 1])
+      expect(await company.as('approver', 'POST', '/resume', { ...read, takesBack })).toMatchObject({
+        status: 409,
+        body: { code: 'OTHER_STOPS_STAND', standing: [{ reason: 'two payees are strange' }] },
+      });
+    const { reason } = read;
+    expect((await company.as('approver', 'POST', '/resume', { reason })).status).toBe(422);
+    expect((await company.as('preparer', 'GET', '')).body.stopped).toMatchObject({
+      reason: 'two payees are strange',
+    });
+    expect((await resumed(company, 'approver')).status).toBe(200);
   });
 
   it('is not turned back by any one person when the service threw it, whoever threw it before', async () => {
     await company.query(`UPDATE employer SET stopped_at = clock_timestamp(), stopped_reason = 'CREDENTIALS'`);
-    const refused = await company.as('operator', 'POST', '/resume', { reason: 'new secret in place' });
+    const refused = await resumed(company, 'operator');
     expect(refused).toMatchObject({ status: 409, body: { code: 'ATTENTION_DECIDES' } });
     await company.query(`UPDATE employer SET stopped_at = NULL, stopped_reason = NULL`);
   });
@@ -363,11 +410,8 @@ describe('the kill switch of an employer', () => {
     await company.query(`UPDATE employer SET stopped_at = clock_timestamp(), stopped_reason = 'CREDENTIALS'`);
     const stopped = await company.as('operator', 'POST', '/stop', { reason: 'we look into it' });
     expect(stopped.body).toMatchObject({ stopped: { reason: 'we look into it' } });
-    expect(await company.as('operator', 'POST', '/resume', { reason: 'mine' })).toMatchObject({
-      status: 409,
-    });
-    const resumed = await company.as('approver', 'POST', '/resume', { reason: 'looked into' });
-    expect(resumed.body).toMatchObject({ stopped: null });
+    expect((await resumed(company, 'operator')).status).toBe(409);
+    expect((await resumed(company, 'approver')).body).toMatchObject({ stopped: null });
   });
 
   it('thrown by a person is turned back while something is asked that stopped no more than a run, and not while something stops everything', async () => {
@@ -378,14 +422,13 @@ describe('the kill switch of an employer', () => {
       [company.uuid, foreign],
     );
     await company.as('operator', 'POST', '/stop', { reason: 'a look first' });
-    const resumed = await company.as('approver', 'POST', '/resume', { reason: 'looked' });
-    expect(resumed).toMatchObject({ status: 200, body: { stopped: null } });
+    expect(await resumed(company, 'approver')).toMatchObject({ status: 200, body: { stopped: null } });
     await company.query(
       `INSERT INTO service_stop (id, employer_id, kind, subject_id) VALUES ($2, $1, 'FOREIGN_RECORD', $2)`,
       [company.uuid, foreign],
     );
     await company.as('operator', 'POST', '/stop', { reason: 'a look first' });
-    const refused = await company.as('approver', 'POST', '/resume', { reason: 'looked' });
+    const refused = await resumed(company, 'approver');
     expect(refused).toMatchObject({
       status: 409,
       body: { code: 'ATTENTION_DECIDES', attentionIds: [showId('att', foreign)] },
@@ -398,9 +441,7 @@ describe('the kill switch of an employer', () => {
     await company.query(
       `UPDATE service_switch SET submits_off = true, reason = 'INVARIANT_BREACH', changed_at = clock_timestamp()`,
     );
-    const refused = await desk.call('POST', '/v1/service/resume', desk.administrator, {
-      reason: 'all is well',
-    });
+    const refused = await resumedService();
     expect(refused).toMatchObject({ status: 409, body: { code: 'ATTENTION_DECIDES' } });
     await company.query(`UPDATE service_switch SET submits_off = false, reason = NULL`);
   });
@@ -417,7 +458,7 @@ describe('the kill switch of an employer', () => {
     expect(
       (await desk.call('GET', '/v1/service', company.people.operator.authorization)).body.stops,
     ).toBeNull();
-    const refused = await desk.call('POST', '/v1/service/resume', desk.administrator, { reason: 'well' });
+    const refused = await resumedService();
     expect(refused).toMatchObject({ status: 409, body: { stops: [stop] } });
     await execute(desk.store.superuserUrl, 'DELETE FROM service_stop');
     await company.query(`UPDATE service_switch SET submits_off = false, reason = NULL`);
@@ -430,10 +471,10 @@ describe('the kill switch of an employer', () => {
     await parked(other.uuid, theirs);
     await company.as('operator', 'POST', '/stop', { reason: 'a look first' });
     expect(await due()).toEqual([]);
-    await company.as('approver', 'POST', '/resume', { reason: 'looked' });
+    await resumed(company, 'approver');
     expect(await due()).toEqual([mine]);
     await desk.call('POST', '/v1/service/stop', desk.administrator, { reason: 'bank incident' });
-    await desk.call('POST', '/v1/service/resume', desk.administrator, { reason: 'incident over' });
+    await resumedService();
     expect(await due()).toEqual([theirs]);
   });
 
@@ -460,18 +501,15 @@ describe('the kill switch of the installation', () => {
     await desk.call('POST', '/v1/service/stop', desk.administrator, reason);
     const seen = await desk.call('GET', '/v1/service', authorization);
     expect(seen.body).toMatchObject({ submitsOff: true, ...reason });
-    const resumed = await desk.call('POST', '/v1/service/resume', desk.administrator, { reason: 'solved' });
-    expect(resumed.body).toMatchObject({ submitsOff: false, reason: null });
-    expect(
-      (await desk.call('POST', '/v1/service/resume', desk.administrator, { reason: 'solved' })).status,
-    ).toBe(409);
+    expect((await resumedService()).body).toMatchObject({ submitsOff: false, reason: null });
+    expect((await resumedService()).status).toBe(409);
     const entries = await desk.database.outsideEmployers((tx) =>
       tx.query<{ action: string; reason: string }>(
         `SELECT action, detail->>'reason' AS reason FROM audit_entry ORDER BY seq DESC LIMIT 2`,
       ),
     );
     expect(entries).toEqual([
-      { action: 'service.resumed', reason: 'solved' },
+      { action: 'service.resumed', reason: 'looked into' },
       { action: 'service.stopped', reason: 'the bank reports doubles' },
     ]);
   });
@@ -486,13 +524,12 @@ describe('the kill switch of the installation', () => {
     const again = await call('stop', other.authorization, { reason: 'wrong file approved' });
     expect(again).toMatchObject({ status: 200, body: both });
     expect((await desk.call('GET', '/v1/service', desk.administrator)).body).toMatchObject(both);
-    const unread = await call('resume', desk.administrator, { reason: 'bank is well' });
+    const unread = await resumedService();
     expect([unread.status, unread.body.code]).toEqual([409, 'OTHER_STOPS_STAND']);
     expect(unread.body.standing).toMatchObject([
       { reason: 'bank looks odd' },
       { reason: 'wrong file approved', personId: person(other.personId) },
     ]);
-    const resumed = await call('resume', desk.administrator, { reason: 'both are over', takesBack: 2 });
-    expect(resumed.body).toMatchObject({ submitsOff: false, reason: null });
+    expect((await resumedService({ takesBack: 2 })).body).toMatchObject({ submitsOff: false, reason: null });
   });
 });

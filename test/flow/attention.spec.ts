@@ -351,6 +351,33 @@ describe('a submit whose outcome nobody knows', () => {
   });
 });
 
+describe('a submit whose outcome nobody knows, which two people declare not executed on two replicas at once', () => {
+  let payroll: Payroll;
+  beforeAll(async () => {
+    payroll = await Payroll.start({
+      replicas: 2,
+      settings: { BANK_LAG_BOUND_MS: '300' },
+      sandbox: { variants: { linkReads: 'allowed' } },
+    });
+  });
+  afterAll(() => payroll.close());
+
+  it('is so by one of them, and the other is told no more than that somebody else is at it', async () => {
+    const { id, path } = await payroll.parked(payRows(3));
+    const proposal = { action: 'NOT_EXECUTED', reason: 'the bank never got it' };
+    const { data: proposed } = await payroll.as('operator').post(`${path}/actions`, proposal);
+    const confirm = (who: 'second' | 'approver', replica: number) => {
+      payroll.url = payroll.services[replica]!.url;
+      return payroll.as(who).post(`${path}/actions/confirmation`, { actionId: proposed.id });
+    };
+    const answers = await Promise.all([confirm('second', 0), confirm('approver', 1)]);
+    const other = answers.find(({ status }) => status !== 200);
+    expect([answers.filter(({ status }) => status === 200).length, other?.status]).toEqual([1, 409]);
+    expect(['DELETED_BESIDE', 'ACTION_NOT_FOUND', 'ATTENTION_IS_RESOLVED']).toContain(other?.data.code);
+    expect((await payroll.run(id)).instructions).toMatchObject([{ status: 'VOID' }]);
+  });
+});
+
 describe('a submit whose outcome nobody knows, at a bank that shows no instruction', () => {
   let payroll: Payroll;
   beforeAll(async () => {

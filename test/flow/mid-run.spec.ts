@@ -168,7 +168,7 @@ describe('an instruction that is built again while others of its run are submitt
     const after = await asked(await payroll.askedAbout(id, 'ECHO_MISMATCH'));
     expect(after.happened).toBe(before.happened);
     expect(after.certain).toMatch(/we did not submit this instruction, and it is never submitted any more/);
-    expect((await payroll.as('second').post(`${run}/resume`, { reason: 'looked' })).status).toBe(200);
+    expect((await payroll.resume(run, 'second', 'looked')).status).toBe(200);
     await payroll.until(id, ['PARTLY_SETTLED'], 30_000);
   });
 
@@ -281,7 +281,7 @@ describe('a refused initiation that goes on by itself', () => {
     await payroll.askedAbout(id, 'INITIATE_REFUSED');
     const path = payroll.path(`/pay-runs/${id}`);
     expect((await payroll.as('operator').post(`${path}/stop`, { reason: 'a look first' })).status).toBe(200);
-    expect((await payroll.as('second').post(`${path}/resume`, { reason: 'looked' })).status).toBe(200);
+    expect((await payroll.resume(path, 'second', 'looked')).status).toBe(200);
     await payroll.until(id, ['SETTLED'], 20_000);
     const told = await select(payroll.database.superuserUrl, 'SELECT kind, resolution FROM attention');
     expect(told).toEqual([{ kind: 'INITIATE_REFUSED', resolution: 'the bank opened it' }]);

@@ -138,7 +138,7 @@ describe('an instruction that somebody else submits while its run is amended', (
       await new Promise((resolve) => setTimeout(resolve, 4_000));
       expect(await timesPaid()).toEqual([1, 1]);
 
-      const resume = () => payroll.as('operator').post(payroll.path(`/pay-runs/${id}/resume`), { reason });
+      const resume = () => payroll.resume(payroll.path(`/pay-runs/${id}`), 'operator', reason);
       expect((await resume()).data.code).toBe('WAS_SUBMITTED');
       const excludePaymentIds = paid.map((one) => one.id);
       const amended = await payroll
@@ -220,7 +220,7 @@ describe('an instruction that somebody else submits while its run is amended', (
     await followNow();
     await act(await payroll.askedAbout(id, 'INVARIANT_BREACH'), 'RESUME');
     await approved(id);
-    const resumed = await payroll.as('operator').post(payroll.path(`/pay-runs/${id}/resume`), { reason });
+    const resumed = await payroll.resume(payroll.path(`/pay-runs/${id}`), 'operator', reason);
     await new Promise((resolve) => setTimeout(resolve, 4_000));
     expect(await timesPaid()).toEqual([1, 1]);
     expect(resumed.data.code).toBe('WAS_SUBMITTED');

@@ -170,7 +170,7 @@ async function besides(period: string): Promise<void> {
   await payroll.until(id, ['BUILDING'], STEP_MS);
   ok(await payroll.as('operator').post(at(id, '/stop'), { reason: REASON }));
   await reopenIntents();
-  ok(await payroll.as('approver').post(at(id, '/resume'), { reason: REASON }));
+  ok(await payroll.resume(at(id, ''), 'approver', REASON));
   await payroll.clearFaults();
   await payroll.until(id, ENDS, STEP_MS);
   await look(id);

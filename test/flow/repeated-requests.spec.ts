@@ -1,9 +1,12 @@
+import { Database } from '../../src/database/database';
 import { DatabaseAway } from '../../src/database/outage';
 import { Onboarding } from '../../src/employer/onboarding';
 import { notFound } from '../../src/http/prefixed-id';
+import { People } from '../../src/identity/people.service';
 import { monthsAfter } from '../../src/schedule/period-dates';
 import { execute, LEAVES_UNANSWERED, select, TestDatabase, testDatabase } from '../support/database';
 import { DatabaseProxy } from '../support/database-proxy';
+import { eventually } from '../support/eventually';
 import { Payroll } from '../support/payroll';
 
 let database: TestDatabase;
@@ -152,4 +155,49 @@ it('a request whose COMMIT was not answered is not said to be running, by no rep
     [409, 'IDEMPOTENCY_UNFINISHED'],
     [409, 'IDEMPOTENCY_UNFINISHED'],
   ]);
+});
+
+it('a stop of everybody that another administrator threw is not turned back by a repeated resume whose COMMIT was not answered', async () => {
+  const mine = payroll.as('administrator');
+  const { app } = payroll.services[0]!;
+  const key = await app.get(Database).outsideEmployers(async (tx) => {
+    const { id } = await app.get(People).createPerson(tx, 'another administrator', true);
+    return (await app.get(People).issueKey(tx, id, 'test')).key;
+  });
+  const stopped = await mine.post('/v1/service/stop', { reason: 'the bank looks odd' });
+  const asked = { reason: 'the bank is well', stoppedAt: stopped.data.changedAt };
+  const resume = () =>
+    mine.post('/v1/service/resume', asked, { headers: { 'idempotency-key': 'the-bank-is-well' } });
+  const lost = proxy.atCommit(/UPDATE service_switch/, 'answer lost');
+  const first = await resume();
+  await lost;
+  expect([first.status, first.data.code]).toEqual([503, 'OUTCOME_UNKNOWN']);
+  const headers = { authorization: `Bearer ${key}` };
+  await mine.post('/v1/service/stop', { reason: 'strange payees' }, { headers });
+  expect(await resume()).toMatchObject({ status: 409, data: { code: 'OTHER_STOPS_STAND' } });
+  const { data } = await mine.get('/v1/service');
+  expect(data).toMatchObject({ submitsOff: true, reason: 'strange payees' });
+  const read = { reason: 'both looked into', stoppedAt: data.changedAt };
+  expect((await mine.post('/v1/service/resume', read)).status).toBe(200);
+});
+
+it('one restore is told once where the answer to who said it was lost, and it is said again by the same key', async () => {
+  const say = (reason: string) =>
+    payroll
+      .as('administrator')
+      .post('/v1/service/restored', { reason }, { headers: { 'idempotency-key': 'rolled-back' } });
+  const told = async () => (await payroll.attention()).filter(({ kind }) => kind === 'RESTORED').length;
+  const lost = proxy.atCommit(/INSERT INTO database_restore/, 'answer lost');
+  const first = await say('the disk was rolled back');
+  await lost;
+  expect([first.status, first.data.code]).toEqual([503, 'OUTCOME_UNKNOWN']);
+  await eventually(async () => (await told()) === 1, 10_000);
+  const [restore] = await select(
+    payroll.database.superuserUrl,
+    'SELECT id AS "restoreId" FROM database_restore WHERE told_at IS NOT NULL',
+  );
+  expect(await say('the disk was rolled back')).toMatchObject({ status: 200, data: restore });
+  expect((await say('and once more')).data.code).toBe('IDEMPOTENCY_KEY_REUSED');
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  expect(await told()).toBe(1);
 });

@@ -126,8 +126,7 @@ const MOMENTS = [
       payroll.as('finance').post(payroll.path(`/pay-runs/${id}/stop`), { reason: 'a pause' }),
     // The backup is of a run that nobody stopped.
     inBackup: 'UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL',
-    goOn: (id: string) =>
-      payroll.as('operator').post(payroll.path(`/pay-runs/${id}/resume`), { reason: 'go on' }),
+    goOn: (id: string) => payroll.resume(payroll.path(`/pay-runs/${id}`), 'operator', 'go on'),
   },
   {
     when: 'in the middle of building',
@@ -320,9 +319,7 @@ describe('a database restored to a moment from which the record cannot be taken 
     expect(happened).toContain('the run is READY');
     expect(happened).toContain('or is to be cancelled: 2 with 4 payments');
     expect((await resume()).status).toBe(200);
-    const go = await payroll
-      .as('operator')
-      .post(payroll.path(`/pay-runs/${run.id}/resume`), { reason: 'go on' });
+    const go = await payroll.resume(payroll.path(`/pay-runs/${run.id}`), 'operator', 'go on');
     expect(go.data.code).toBe('WAS_SUBMITTED');
     return { run, built };
   };
@@ -404,9 +401,7 @@ describe('a database restored to a moment from which the record cannot be taken 
     expect((await answered()).happened).toContain('the run is CANCELLED');
     await payroll.askedAbout(other, 'POSSIBLE_DUPLICATE_PAY');
     expect((await resume()).status).toBe(200);
-    const go = await payroll
-      .as('operator')
-      .post(payroll.path(`/pay-runs/${other}/resume`), { reason: 'go on' });
+    const go = await payroll.resume(payroll.path(`/pay-runs/${other}`), 'operator', 'go on');
     expect(go.data.code).toBe('WAS_SUBMITTED');
     // Nor does it go on by what people decide about something else of it.
     await askBeside(other);
@@ -851,7 +846,9 @@ describe('after a restore', () => {
     await expect(stored(`UPDATE service_stop SET lifted_at = now()`)).rejects.toMatchObject({
       constraint: 'restore_is_reconciled',
     });
-    const alone = await payroll.as('administrator').post('/v1/service/resume', { reason: 'never mind' });
+    const { data: now } = await payroll.as('administrator').get('/v1/service');
+    const never = { reason: 'never mind', stoppedAt: now.changedAt };
+    const alone = await payroll.as('administrator').post('/v1/service/resume', never);
     expect(alone.data.code).toBe('ATTENTION_DECIDES');
     await payroll.clearFaults();
     expect((await answered()).happened).toContain(

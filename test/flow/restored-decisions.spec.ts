@@ -153,14 +153,13 @@ it('pays nobody who was left out of a later version of which a part was submitte
   await stopped(run.id);
   await payroll.approve(run);
   await restoring.backUp();
-  await restoring.inBackup('UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL');
   const { items } = (await payroll.as('approver').get(`${runPath(run.id)}/payments`)).data;
   const left = items.find((one: { employeeId: string }) => one.employeeId === 'E000004');
   const amendment = { excludePaymentIds: [left.id], reason: 'has left' };
   await payroll.as('preparer').post(`${runPath(run.id)}/amendments`, amendment);
   await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
   await payroll.approve(await payroll.run(run.id));
-  await payroll.as('operator').post(`${runPath(run.id)}/resume`, { reason: 'go on' });
+  await payroll.resume(runPath(run.id), 'operator', 'go on');
   await payroll.until(run.id, ['VERIFIED'], 20_000);
   await payroll.submitAtBank((await payroll.run(run.id)).instructions[0].bankInstructionId);
   await payroll.stopServices();
@@ -171,7 +170,7 @@ it('pays nobody who was left out of a later version of which a part was submitte
   expect(await restoring.resume()).toBe('RESUMED');
   await new Promise((resolve) => setTimeout(resolve, 4_000));
   expect((await timesPaid()).filter((count) => count > 0)).toEqual([1, 1]);
-  expect((await payroll.run(run.id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
+  expect((await payroll.run(run.id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR; a pause' });
   expect(told).toContain(`1 runs of which a part was submitted (${run.id}) as they were before`);
   expect(await openDoubts(run.id)).toEqual([]);
   payroll.clock.set(new Date(`${payroll.executionDate()}T23:59:30Z`));
@@ -273,8 +272,8 @@ it('withdraws releases only once it has locked the runs whose approvals lapse, a
 const WAYS = {
   'one person stops and another resumes': async ({ id }: Run) => {
     await stopped(id);
-    const going = { reason: 'the bank paid only the further pay' };
-    expect((await payroll.as('operator').post(`${runPath(id)}/resume`, going)).status).toBe(200);
+    const going = 'the bank paid only the further pay';
+    expect((await payroll.resume(runPath(id), 'operator', going)).status).toBe(200);
   },
   'two people resume for something else': async ({ id }: Run) => {
     await restoring.change(
@@ -305,7 +304,7 @@ describe('a run that was cancelled since, and pays whom a forgotten submit of an
     'pays nobody by its old approval, once that is taken over and %s',
     async (way) => {
       const run = await payroll.uploaded(payFile(payRows(4)));
-      await stopped(run.id);
+      await restoring.change(`UPDATE pay_run SET stopped_at = now(), stopped_reason = 'a pause'`);
       await payroll.approve(run);
       const more = await furtherPay(run);
       await restoring.backUp();

@@ -248,8 +248,7 @@ describe('a run of which the bank shows one instruction as submitted after a res
   }
   const stop = (id: string) =>
     payroll.as('operator').post(payroll.path(`/pay-runs/${id}/stop`), { reason: 'the bank is asked' });
-  const resume = (id: string) =>
-    payroll.as('approver').post(payroll.path(`/pay-runs/${id}/resume`), { reason: 'letter 4711' });
+  const resume = (id: string) => payroll.resume(payroll.path(`/pay-runs/${id}`), 'approver', 'letter 4711');
 
   it('is resumed once it is cancelled and the one is decided, which ends the doubt, and pays nobody again', async () => {
     const id = await unclear();

@@ -84,6 +84,49 @@ describe('a run that is stopped after a restore because the bank has a forgotten
   });
 });
 
+describe('a run that a person had stopped before a restore, which leaves it unclear', () => {
+  const WHY = 'two payees are strange';
+  const press = (id: string, who: 'operator' | 'approver' | 'finance', what: 'stop' | 'resume') => {
+    const path = payroll.path(`/pay-runs/${id}`);
+    return what === 'stop'
+      ? payroll.as(who).post(`${path}/stop`, { reason: WHY })
+      : payroll.resume(path, who, WHY);
+  };
+
+  const stoppedBefore = async (): Promise<string> => {
+    await payroll.stopPastTheGate();
+    const id = await payroll.paid(payFile(rows.slice(0, 4)));
+    await payroll.until(id, ['SUBMITTING'], 20_000);
+    expect((await press(id, 'finance', 'stop')).status).toBe(200);
+    await restoring.backUp();
+    return id;
+  };
+
+  it('says the reason of that stop too, and takes a resume of it before anybody lets the run go on', async () => {
+    const id = await stoppedBefore();
+    await payroll.fault({ operation: 'listPaymentTransactions', kind: '403', every: 1 });
+    await restoring.restore();
+    await restoring.answered();
+    expect(await restoring.resume('letter of the bank, 4711')).toBe('RESUMED');
+    await payroll.clearFaults();
+    const both = { reason: `RESTORED_UNCLEAR; ${WHY}` };
+    expect(await stopped(id)).toMatchObject(both);
+    const { data } = await payroll.as('operator').get(payroll.path('/pay-runs'));
+    expect(data.items.find((run: { id: string }) => run.id === id).stopped).toMatchObject(both);
+    expect((await press(id, 'operator', 'stop')).data.code).toBe('ALREADY_STOPPED');
+    expect((await press(id, 'approver', 'resume')).data.stopped).toMatchObject({
+      reason: 'RESTORED_UNCLEAR',
+    });
+    expect((await press(id, 'approver', 'resume')).data.code).toBe('ATTENTION_DECIDES');
+    expect((await press(id, 'operator', 'stop')).data.stopped).toMatchObject(both);
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    expect(await timesPaid()).toEqual([]);
+    expect((await press(id, 'approver', 'resume')).data.stopped).toBeNull();
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+  });
+});
+
 describe('a replica that was paused while it held the record against the bank', () => {
   const letGo: (() => void)[] = [];
   const hold = () => new Promise<void>((resolve) => letGo.push(resolve));

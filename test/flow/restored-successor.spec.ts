@@ -46,7 +46,7 @@ describe('a successor that was paid after the backup', () => {
     await restoring.backUp();
     // The backup is of a run that nobody stopped.
     await restoring.inBackup('UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL');
-    await payroll.as('operator').post(`${path}/resume`, { reason: 'go on' });
+    await payroll.resume(path, 'operator', 'go on');
     await payroll.until(made.id, ['SETTLED'], 20_000);
 
     await restoring.restore();
@@ -131,7 +131,7 @@ describe('what is left at its cut-off of a run from before a restore', () => {
     // It may have been submitted itself: two people say that it was not.
     const path = payroll.path(`/pay-runs/${run.id}`);
     await payroll.as('operator').post(`${path}/stop`, { reason });
-    expect((await payroll.as('approver').post(`${path}/resume`, { reason })).status).toBe(200);
+    expect((await payroll.resume(path, 'approver', reason)).status).toBe(200);
     await payroll.stopPastTheGate();
     await payroll.approve(await payroll.run(run.id));
     const { happened, askBank } = await cutOff(run.id);

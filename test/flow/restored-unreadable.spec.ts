@@ -40,8 +40,12 @@ async function forgotten(since = 'SETTLED'): Promise<string> {
   return id;
 }
 
-const stopOrResume = (id: string, who: 'operator' | 'approver', what: 'stop' | 'resume') =>
-  payroll.as(who).post(payroll.path(`/pay-runs/${id}/${what}`), { reason: 'a look at it first' });
+const stopOrResume = (id: string, who: 'operator' | 'approver', what: 'stop' | 'resume') => {
+  const [path, reason] = [payroll.path(`/pay-runs/${id}`), 'a look at it first'];
+  return what === 'stop'
+    ? payroll.as(who).post(`${path}/stop`, { reason })
+    : payroll.resume(path, who, reason);
+};
 
 /** A run of four of which the database knows nothing at the bank yet, and the bank that it was submitted. */
 async function uninitiated(
@@ -502,8 +506,9 @@ describe('a restored database that knows of no instruction yet, at a bank that s
       expect(await restoring.answered()).toContain('not shown to be unsubmitted');
       await goOn();
       await new Promise((resolve) => setTimeout(resolve, 1_500));
-      expect((await payroll.run(id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
       // By nobody alone, whoever stopped it before.
+      if (isStopped) expect((await stopOrResume(id, 'approver', 'resume')).status).toBe(200);
+      expect((await payroll.run(id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
       expect((await stopOrResume(id, 'approver', 'resume')).data.code).toBe('ATTENTION_DECIDES');
       const change = { executionDate: payroll.executionDate(), reason: 'the cut-off passed' };
       expect(
@@ -516,7 +521,7 @@ describe('a restored database that knows of no instruction yet, at a bank that s
       expect(await submits()).toEqual(before);
       const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
       expect(report.data).toMatchObject({ explained: false, openDoubts: ['UNRECORDED_SUBMIT'] });
-      // Whoever stops it makes the stop theirs, not the reason; also once it has ended.
+      // Whoever stops it does so beside the restore; also once it has ended.
       const cancelled = payroll.path(`/pay-runs/${id}/cancellation`);
       await payroll.as('preparer').post(cancelled, { reason: 'paid by hand' });
       await payroll.until(id, ['CANCELLED'], 15_000);
@@ -524,11 +529,8 @@ describe('a restored database that knows of no instruction yet, at a bank that s
       expect((await payroll.as('operator').post(payroll.path(`/pay-runs/${id}/stop`), stop)).status).toBe(
         200,
       );
-      expect((await payroll.run(id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
-      const resume = { reason: 'it was never submitted, letter 4711' };
-      expect((await payroll.as('approver').post(payroll.path(`/pay-runs/${id}/resume`), resume)).status).toBe(
-        200,
-      );
+      expect((await payroll.run(id)).stopped).toMatchObject({ reason: `RESTORED_UNCLEAR; ${stop.reason}` });
+      expect((await stopOrResume(id, 'approver', 'resume')).status).toBe(200);
       const after = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
       expect(after.data.openDoubts).toEqual([]);
     },

@@ -343,14 +343,14 @@ describe('approving a pay run', () => {
 
   it('is stopped each time it is asked for, whatever the Idempotency-Key', async () => {
     const { run } = await readyRun();
-    const press = (role: 'preparer' | 'approver', button: string) =>
+    const press = (role: 'preparer' | 'approver', button: string, which: { stoppedAt?: string } = {}) =>
       office
         .as(company, role)
-        .post(pathOf(run, button), { reason: 'a look first' })
+        .post(pathOf(run, button), { reason: 'a look first', ...which })
         .set('Idempotency-Key', `${button}-${run.id}`)
         .expect(200);
-    await press('preparer', '/stop');
-    await press('approver', '/resume');
+    const { body } = await press('preparer', '/stop');
+    await press('approver', '/resume', { stoppedAt: body.stopped.at });
     expect((await press('preparer', '/stop')).body.stopped).toMatchObject({ reason: 'a look first' });
     const now = await office.as(company, 'approver').get(pathOf(run)).expect(200);
     expect(now.body.stopped).toMatchObject({ reason: 'a look first' });

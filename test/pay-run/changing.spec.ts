@@ -267,7 +267,12 @@ describe('changing a pay run', () => {
 
   describe('by its kill switch', () => {
     const stop = { reason: 'something looks wrong' };
-    const resume = { reason: 'it was nothing' };
+    const resume = { reason: 'it was nothing', stoppedAt: new Date(0).toISOString() };
+    /** Somebody stops it. @returns what resumes that */
+    const stopped = async (run: PayRun) => {
+      const { body } = await office.as(company, 'operator').post(pathOf(run, '/stop'), stop).expect(200);
+      return { ...resume, stoppedAt: body.stopped.at };
+    };
 
     it('is stopped by anybody and resumed by somebody else, which wakes what waited', async () => {
       const run = await office.run(company, rows(100, 200, 300));
@@ -277,9 +282,10 @@ describe('changing a pay run', () => {
       const stopped = await office.as(company, 'operator').post(pathOf(run, '/stop'), stop).expect(200);
       expect(stopped.body.stopped).toEqual({ at: expect.any(String), reason: stop.reason });
       await sleep(run);
-      const own = await office.as(company, 'operator').post(pathOf(run, '/resume'), resume);
+      const going = { ...resume, stoppedAt: stopped.body.stopped.at };
+      const own = await office.as(company, 'operator').post(pathOf(run, '/resume'), going);
       expect([own.status, own.body.code]).toEqual([409, 'SECOND_PERSON_REQUIRED']);
-      const resumed = await office.as(company, 'approver').post(pathOf(run, '/resume'), resume).expect(200);
+      const resumed = await office.as(company, 'approver').post(pathOf(run, '/resume'), going).expect(200);
       expect(resumed.body.stopped).toBeNull();
       expect(resumed.headers['etag']).not.toBe(stopped.headers['etag']);
       expect([await wakes(run, 'RUN'), await wakes(run, 'INSTRUCTION')]).toEqual([1, 2]);
@@ -287,15 +293,33 @@ describe('changing a pay run', () => {
 
     it('is not resumed by a repetition after another stop, where the answer to the first resume was lost', async () => {
       const run = await office.run(company, rows(100));
+      const going = await stopped(run);
       const resumeByKey = () =>
-        office.as(company, 'approver').post(pathOf(run, '/resume'), resume).set('Idempotency-Key', run.id);
-      await office.as(company, 'operator').post(pathOf(run, '/stop'), stop).expect(200);
+        office.as(company, 'approver').post(pathOf(run, '/resume'), going).set('Idempotency-Key', run.id);
       await resumeByKey().expect(200);
       await office.tamper(LEAVES_UNANSWERED);
       await office.as(company, 'operator').post(pathOf(run, '/stop'), stop).expect(200);
       expect((await resumeByKey().expect(409)).body.code).toBe('IDEMPOTENCY_UNFINISHED');
       const { body } = await office.as(company, 'approver').get(pathOf(run)).expect(200);
       expect(body.stopped).toMatchObject(stop);
+    });
+
+    it('is not resumed by who read of another stop, which somebody has taken back since, nor by who names none', async () => {
+      const run = await office.run(company, rows(100));
+      const first = await stopped(run);
+      await office.as(company, 'approver').post(pathOf(run, '/resume'), first).expect(200);
+      const second = await stopped(run);
+      const late = await office.as(company, 'approver').post(pathOf(run, '/resume'), first).expect(409);
+      expect(late.body).toMatchObject({
+        code: 'OTHER_STOPS_STAND',
+        detail: expect.stringContaining(second.stoppedAt),
+        standing: [stop],
+      });
+      const { reason } = resume;
+      await office.as(company, 'approver').post(pathOf(run, '/resume'), { reason }).expect(422);
+      const { body } = await office.as(company, 'approver').get(pathOf(run)).expect(200);
+      expect(body.stopped).toMatchObject({ at: second.stoppedAt });
+      await office.as(company, 'approver').post(pathOf(run, '/resume'), second).expect(200);
     });
 
     it('leaves the following of submitted instructions as it is', async () => {
@@ -312,8 +336,10 @@ describe('changing a pay run', () => {
          WHERE subject_id = i.id AND i.pay_run_id = $1 AND i.status = 'SUBMITTED'`,
         [run.id],
       );
-      await office.as(company, 'operator').post(pathOf(run, '/stop'), stop).expect(200);
-      await office.as(company, 'approver').post(pathOf(run, '/resume'), resume).expect(200);
+      await office
+        .as(company, 'approver')
+        .post(pathOf(run, '/resume'), await stopped(run))
+        .expect(200);
       const kinds = await office.query<{ kind: string; status: string }>(
         company,
         `SELECT l.kind, i.status FROM lease l JOIN instruction i ON i.id = l.subject_id
@@ -353,10 +379,10 @@ describe('changing a pay run', () => {
       );
       const alone = await office.as(company, 'approver').post(pathOf(run, '/resume'), resume).expect(409);
       expect(alone.body).toMatchObject({ code: 'ATTENTION_DECIDES', attentionIds: [] });
-      await office.as(company, 'operator').post(pathOf(run, '/stop'), stop).expect(200);
-      const own = await office.as(company, 'operator').post(pathOf(run, '/resume'), resume);
+      const going = await stopped(run);
+      const own = await office.as(company, 'operator').post(pathOf(run, '/resume'), going);
       expect([own.status, own.body.code]).toEqual([409, 'SECOND_PERSON_REQUIRED']);
-      const resumed = await office.as(company, 'approver').post(pathOf(run, '/resume'), resume).expect(200);
+      const resumed = await office.as(company, 'approver').post(pathOf(run, '/resume'), going).expect(200);
       expect(resumed.body.stopped).toBeNull();
     });
 
@@ -386,8 +412,12 @@ describe('changing a pay run', () => {
   it('is audited, each change with its reason, in a chain that verifies', async () => {
     const own = await office.company();
     const run = await office.run(own, rows(100, 200));
-    await office.as(own, 'operator').post(pathOf(run, '/stop'), { reason: 'wait' }).expect(200);
-    await office.as(own, 'approver').post(pathOf(run, '/resume'), { reason: 'go on' }).expect(200);
+    const { body: held } = await office
+      .as(own, 'operator')
+      .post(pathOf(run, '/stop'), { reason: 'wait' })
+      .expect(200);
+    const going = { reason: 'go on', stoppedAt: held.stopped.at };
+    await office.as(own, 'approver').post(pathOf(run, '/resume'), going).expect(200);
     await office
       .as(own, 'preparer')
       .post(pathOf(run, '/amendments'), { executionDate: '2026-11-30', reason: 'a day later' })

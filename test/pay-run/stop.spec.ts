@@ -10,8 +10,10 @@ import { Attention } from '../../src/pay-run/attention.entity';
 import type { AttentionKind } from '../../src/pay-run/attention-words';
 import { Instruction, PlannedInstruction } from '../../src/pay-run/instruction.entity';
 import { resumeRun, stopRun } from '../../src/pay-run/kill-switch';
+import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { lockRun } from '../../src/pay-run/pay-run.store';
 import {
+  endUnclear,
   groupsDiffer,
   LACKS_APPROVALS,
   resumeAfter,
@@ -19,6 +21,7 @@ import {
   stopEmployer,
   stopEverything,
   stopRunByService,
+  stopUnclear,
   stopUnlessDecided,
 } from '../../src/pay-run/stop';
 import { tellOf } from '../../src/reconciliation/breach';
@@ -81,6 +84,11 @@ const submits = async () => {
   const { submitsOff, reason } = await people.service();
   return submitsOff ? reason : 'on';
 };
+/** Somebody turns submits on who has read of the stop that stands. */
+const resumeService = async (personId: string) => {
+  const { changedAt } = await people.service();
+  await people.resumeService(personId, 'looked', { stoppedAt: changedAt });
+};
 const stoppedEmployer = async () => {
   const [row] = await database.inEmployer(ours.employer, (tx) =>
     tx.query<{ reason: string | null }>(`SELECT stopped_reason AS reason FROM employer`),
@@ -136,12 +144,12 @@ describe('a breach that stops everything', () => {
   it('cannot be turned on again by the person who had stopped everything before it', async () => {
     await people.stopService(PREPARER, 'a look first');
     await breach('INVARIANT_BREACH');
-    await expect(people.resumeService(PREPARER, 'looked')).rejects.toMatchObject({
+    await expect(resumeService(PREPARER)).rejects.toMatchObject({
       code: 'ATTENTION_DECIDES',
     });
     await decided('INVARIANT_BREACH');
     expect(await submits()).toBe('a look first');
-    await people.resumeService(PREPARER, 'looked');
+    await resumeService(PREPARER);
     expect(await submits()).toBe('on');
   });
 
@@ -173,7 +181,7 @@ describe("a person's stop of everything", () => {
       if (when === 'after') await stop();
       await decided('INVARIANT_BREACH');
       expect(await submits()).toBe('INVARIANT_BREACH');
-      await people.resumeService(APPROVER, 'looked');
+      await resumeService(APPROVER);
       expect(await submits()).toBe('on');
       await breach('INVARIANT_BREACH');
       await decided('INVARIANT_BREACH');
@@ -424,7 +432,12 @@ describe('a stopped employer', () => {
 
   describe('while an instruction of one run lacks approvals', () => {
     const [subjectId] = ours.instruction;
-    const resume = () => people.resumeEmployer(ours.employer, APPROVER, 'cleared up');
+    const resume = async () => {
+      const [employer] = await database.inEmployer(ours.employer, (tx) =>
+        tx.query<{ stoppedAt: Date }>(`SELECT coalesce(stopped_at, now()) AS "stoppedAt" FROM employer`),
+      );
+      return people.resumeEmployer(ours.employer, APPROVER, 'cleared up', employer!);
+    };
     beforeEach(() =>
       database.inEmployer(ours.employer, async (tx) => {
         const about = { subjectId, instructionId: subjectId, payRunId: ours.run };
@@ -491,6 +504,8 @@ describe('a stopped run', () => {
         [ours.run],
       );
     });
+  /** Somebody lets it go on who has read of the stop that stands. */
+  const resume = (tx: EmployerTransaction, run: PayRun) => resumeRun(tx, run, run.stoppedAt ?? new Date(0));
   const stopByPerson = (reason: string) =>
     database.inEmployer(ours.employer, async (tx) => {
       await stopRun(tx, await lockRun(tx, ours.run), reason);
@@ -543,7 +558,7 @@ describe('a stopped run', () => {
     expect(await stoppedRun()).toBe(then === 'goes on' ? 'runs' : 'an echo differed');
     await stopByPerson('a look first').catch(() => undefined);
     const resuming = database.inEmployer(ours.employer, async (tx) =>
-      resumeRun(tx, await lockRun(tx, ours.run)),
+      resume(tx, await lockRun(tx, ours.run)),
     );
     if (then === 'goes on') await resuming;
     else await expect(resuming).rejects.toMatchObject({ code: 'ATTENTION_DECIDES' });
@@ -555,7 +570,7 @@ describe('a stopped run', () => {
       await stopEmployer(tx, 'CREDENTIALS');
       const about = { subjectId: ours.employer, payRunId: ours.run };
       await raise(tx, { ...about, kind: 'CREDENTIALS', happened: 'a test' });
-      await resumeRun(tx, await lockRun(tx, ours.run));
+      await resume(tx, await lockRun(tx, ours.run));
     });
     expect(await stoppedRun()).toBe('runs');
     expect(await stoppedEmployer()).toBe('CREDENTIALS');
@@ -578,7 +593,7 @@ describe('a stopped run', () => {
        SELECT '${ours.employer}', '471', id, '${ours.run}', 'SETTLED' FROM restored`,
       );
       const resuming = database.inEmployer(ours.employer, async (tx) =>
-        resumeRun(tx, await lockRun(tx, ours.run)),
+        resume(tx, await lockRun(tx, ours.run)),
       );
       await expect(resuming).rejects.toMatchObject({
         code: 'WAS_SUBMITTED',
@@ -608,6 +623,32 @@ describe('a stopped run', () => {
     await stopByService();
     await database.inEmployer(ours.employer, (tx) => resumeUnlessPersons(tx, ours.run, ['RESTORED']));
     expect(await stoppedRun()).toBe('an echo differed');
+  });
+
+  const inRun = (work: (tx: EmployerTransaction, run: PayRun) => Promise<void>) =>
+    database.inEmployer(ours.employer, async (tx) => work(tx, await lockRun(tx, ours.run)));
+
+  it('takes a resume of what a person stopped before a restore, and is left unclear then, by a clock that was ahead too', async () => {
+    await stopByPerson('two payees are strange');
+    await execute(
+      server.superuserUrl,
+      `SET session_replication_role = replica; UPDATE audit_entry SET at = at + interval '1 hour'`,
+    );
+    await inRun((tx, run) => stopUnclear(tx, [run.id]));
+    await inRun(resume);
+    expect(await stoppedRun()).toBe('RESTORED_UNCLEAR');
+  });
+
+  it.each([
+    ['goes on', [], 'runs'],
+    ['stays stopped by a person', ['two payees are strange'], 'two payees are strange'],
+  ])('%s once nothing of it is unclear any more', async (_as, stops, left) => {
+    for (const reason of stops) await stopByPerson(reason);
+    await inRun((tx, run) => stopUnclear(tx, [run.id]));
+    await inRun(endUnclear);
+    expect(await stoppedRun()).toBe(left);
+    await inRun(endUnclear);
+    expect(await stoppedRun()).toBe(left);
   });
 
   async function stopAsAfterRestore(tx: EmployerTransaction): Promise<void> {

@@ -91,7 +91,7 @@ describe('a submit that is not sent soon after it was allowed', () => {
     process.process.kill('SIGCONT');
     await eventually(async () => (await attempts())[0]?.outcome === 'PROVEN_UNSENT', 15_000);
     expect(await submits()).toBe(0);
-    expect((await payroll.as('second').post(`${path}/resume`, { reason: 'looked' })).status).toBe(200);
+    expect((await payroll.resume(path, 'second', 'looked')).status).toBe(200);
     await payroll.until(id, ['SETTLED'], 20_000);
     expect(await timesPaid()).toEqual([1, 1]);
     expect(await submits()).toBe(1);

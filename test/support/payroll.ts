@@ -392,6 +392,13 @@ export class Payroll {
     return this.as(who).post(`${path}/actions/confirmation`, { actionId: read?.id ?? NO_ACTION });
   }
 
+  /** Takes back the stop of a run or of the employer, as somebody who has read it. */
+  async resume(path: string, who: keyof Payroll['keys'], reason: string): Promise<AxiosResponse> {
+    const { stopped } = (await this.as(who).get(path)).data;
+    const stoppedAt = stopped?.at ?? stopped?.since ?? new Date(0).toISOString();
+    return this.as(who).post(`${path}/resume`, { reason, stoppedAt });
+  }
+
   /** Nobody takes up work of these kinds from now on, until their leases are woken. */
   letRest(...kinds: ('FOLLOW' | 'RUN' | 'INSTRUCTION' | 'ACCOUNT')[]): Promise<void> {
     const { superuserUrl } = this.database;
