@@ -95,6 +95,7 @@ export class PaymentLists {
     const known = knownTo(bankIds);
     const found = await this.faults.counting(listOf(bankInstructionId), async () => {
       const shown: BankPayment[] = [];
+      let isShown = false;
       // What is more is looked for before the submit, and by each decision.
       const isEnough = () => isOnlyFollowed === true && showsAll(shown, bankIds);
       const listed = this.gateway.listInstructionPayments(bankInstructionId, onEnd, isAll, isEnough);
@@ -103,7 +104,8 @@ export class PaymentLists {
         if (isIncoming(payment, known)) continue;
         onSeen?.(payment);
         // What it shows before it fails is shown by it, too.
-        onShown?.('own-list');
+        if (!isShown) onShown?.('own-list');
+        isShown = true;
       }
       return shown;
     });
