@@ -1622,15 +1622,20 @@ CREATE OR REPLACE FUNCTION public.may_pay_the_same(of_employer uuid, one uuid, o
  SET search_path TO 'public', 'pg_temp'
 AS $function$
         WITH RECURSIVE paid AS (
-          SELECT s.origin, p.pay_run_id, p.returned_at, p.replaces_payment_id
+          SELECT s.origin, p.amount_minor AS its_minor, p.amount_minor, p.status, p.pay_run_id, p.returned_at, p.replaces_payment_id
           FROM (VALUES (true, one), (false, other)) AS s(origin, id)
           JOIN LATERAL (SELECT * FROM payment WHERE employer_id = of_employer AND id = s.id LIMIT 1) p ON true
           UNION ALL
-          SELECT c.origin, p.pay_run_id, p.returned_at, p.replaces_payment_id
+          SELECT c.origin, c.its_minor, p.amount_minor, p.status, p.pay_run_id, p.returned_at, p.replaces_payment_id
           FROM paid c
           JOIN LATERAL (SELECT * FROM payment WHERE employer_id = of_employer AND id = c.replaces_payment_id LIMIT 1) p ON true)
-        SELECT EXISTS (SELECT FROM paid WHERE returned_at IS NOT NULL)
-          AND NOT EXISTS (SELECT FROM paid a JOIN paid b ON b.pay_run_id = a.pay_run_id WHERE a.origin AND NOT b.origin)
+        SELECT EXISTS (SELECT FROM payment o WHERE o.employer_id = of_employer AND o.id = other AND o.live AND (
+            o.returned_at IS NULL OR other > one AND o.returned_minor IS NOT NULL
+              AND may_be_kept(o.employer_id, o.id, o.amount_minor - o.returned_minor)))
+          AND EXISTS (SELECT FROM paid WHERE returned_at IS NOT NULL)
+          AND NOT EXISTS (SELECT FROM paid a JOIN paid b ON b.pay_run_id = a.pay_run_id
+            WHERE a.origin AND NOT b.origin AND a.amount_minor = a.its_minor AND b.amount_minor = b.its_minor
+              AND a.status NOT IN ('HELD', 'EXCLUDED') AND b.status NOT IN ('HELD', 'EXCLUDED'))
       $function$;
 
 CREATE OR REPLACE FUNCTION public.may_pay_the_same_unasked(of_employer uuid, one uuid, other uuid)
@@ -2390,7 +2395,7 @@ AS $function$
             WHERE i.employer_id = NEW.employer_id AND i.id = NEW.planned_instruction_id AND p.live
               AND (p.replaces_payment_id IS NOT NULL OR p.release_sequence > 0)
               AND (SELECT count(*) > 0 FROM payment o WHERE o.employer_id = p.employer_id AND o.period = p.period
-                AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id AND o.live AND o.returned_at IS NULL
+                AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id AND o.live
                 AND o.id <> p.id AND may_pay_the_same_unasked(p.employer_id, p.id, o.id))) THEN
           RAISE EXCEPTION 'another payment than one of the instruction may be made in the stead of the same one, and nobody released it'
             USING ERRCODE = 'check_violation', CONSTRAINT = 'submit_beside_the_same_pay';
@@ -2585,7 +2590,7 @@ CREATE OR REPLACE FUNCTION public.refuse_successor_beside_the_same_pay()
 AS $function$
       BEGIN
         IF EXISTS (SELECT FROM payment o WHERE o.employer_id = NEW.employer_id AND o.period = NEW.period
-             AND o.kind_of_pay = NEW.kind_of_pay AND o.employee_id = NEW.employee_id AND o.live AND o.returned_at IS NULL
+             AND o.kind_of_pay = NEW.kind_of_pay AND o.employee_id = NEW.employee_id AND o.live
              AND may_pay_the_same(NEW.employer_id, NEW.replaces_payment_id, o.id)) THEN
           RAISE EXCEPTION 'another payment may be made in the stead of what came back: this one is held until a person releases it'
             USING ERRCODE = 'check_violation', CONSTRAINT = 'replaced_is_not_paid_otherwise';

@@ -139,8 +139,7 @@ async function findPaid(tx: EmployerTransaction, run: RunOfKey, rows: string): P
      FROM (SELECT u.line, p.pay_run_id, p.line AS its_line, p.release_sequence, came_back,
              array_agg(p.id) OVER of_row AS ids,
              bool_or(u.release_sequence = 0 OR ${MAY_BE_KEPT}
-               OR u.replaces_payment_id IS NOT NULL AND p.returned_at IS NULL
-                 AND may_pay_the_same($2, u.replaces_payment_id, p.id)
+               OR u.replaces_payment_id IS NOT NULL AND may_pay_the_same($2, u.replaces_payment_id, p.id)
                OR u.amount_minor <> (
                  SELECT r.amount_minor FROM payment r
                  JOIN pay_run o ON o.employer_id = r.employer_id AND o.id = r.pay_run_id

@@ -71,8 +71,8 @@ export async function mayHaveTaken(
   { id, accountId }: Pick<PayRun, 'id' | 'accountId'>,
   since: Date,
 ): Promise<boolean> {
-  // As late as a bank books what it executed.
-  const taken = `${EXECUTED_UNTIL} + interval '2 days' > $3`;
+  // As late as a bank books what it executed. What bears no date is not believed to be dated far ahead: a balance tells of others.
+  const taken = `greatest(f.found_at, coalesce(f.execution_date, f.found_at + interval '31 days')) + interval '2 days' > $3`;
   const forgotten = await tx.query(
     `SELECT FROM forgotten_instruction f WHERE f.employer_id = $1 AND f.adopted_at IS NULL
        AND f.executed_minor IS DISTINCT FROM 0 AND ${taken}

@@ -43,8 +43,11 @@ const SHOWN_OTHERWISE = `SELECT instruction_id FROM attention
 export const samePay = (other: string) => `SELECT FROM payment o WHERE o.employer_id = ${other}.employer_id
   AND o.period = ${other}.period AND o.kind_of_pay = ${other}.kind_of_pay AND o.employee_id = ${other}.employee_id`;
 
-/** A live payment `o` beside a payment `p`, of the same employee, period and kind of pay, that did not come back. */
-const OTHER_PAY = `${samePay('p')} AND o.live AND o.returned_at IS NULL AND o.id <> p.id`;
+/** A live payment `o` beside a payment `p`, of the same employee, period and kind of pay. */
+const LIVE_BESIDE = `${samePay('p')} AND o.live AND o.id <> p.id`;
+
+/** As that, of one that did not come back. */
+const OTHER_PAY = `${LIVE_BESIDE} AND o.returned_at IS NULL`;
 
 /** The statuses of a payment `p`, or of its instruction, whose meaning two people decided for it. */
 const DECIDED_STATUSES = `ARRAY(SELECT d.bank_status FROM payment_decision d
@@ -54,19 +57,20 @@ const DECIDED_STATUSES = `ARRAY(SELECT d.bank_status FROM payment_decision d
  * Whether another one pays the employee of a payment `p`: in its place, or where either of the two, or one that it replaces,
  * came back. Then the one may have been made in the stead of the other, whatever it replaces, unless one run paid both.
  */
-export const PAID_OTHERWISE = `EXISTS (${OTHER_PAY}
-  AND (o.release_sequence = p.release_sequence OR may_pay_the_same(p.employer_id, p.id, o.id)))`;
+export const PAID_OTHERWISE = `EXISTS (${LIVE_BESIDE}
+  AND (o.returned_at IS NULL AND o.release_sequence = p.release_sequence
+    OR may_pay_the_same(p.employer_id, p.id, o.id)))`;
 
 /** Whether that is so, and nobody has released the later of the two as further pay. */
 export const PAID_OTHERWISE_UNASKED = `(SELECT count(*) > 0
-  FROM (${OTHER_PAY} AND may_pay_the_same_unasked(p.employer_id, p.id, o.id)) AS same)`;
+  FROM (${LIVE_BESIDE} AND may_pay_the_same_unasked(p.employer_id, p.id, o.id)) AS same)`;
 
 /** The runs by which the employee of a payment is paid so, but not in its place. */
 export async function runsPayingTheSame(tx: EmployerTransaction, paymentId: string): Promise<string[]> {
   const rows = await tx.query<{ id: string }>(
     `SELECT DISTINCT o.pay_run_id AS id FROM payment p JOIN payment o ON o.employer_id = p.employer_id
        AND o.period = p.period AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id
-     WHERE p.employer_id = $1 AND p.id = $2 AND o.live AND o.returned_at IS NULL AND o.id <> p.id
+     WHERE p.employer_id = $1 AND p.id = $2 AND o.live AND o.id <> p.id
        AND may_pay_the_same(p.employer_id, p.id, o.id) ORDER BY id`,
     [tx.employerId, paymentId],
   );
