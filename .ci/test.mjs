@@ -1,5 +1,6 @@
 // Every suite, but of the flow suites and a few as long, which take most of the time, one part: HEAD draws it, TEST_PART=n
-// chooses it, --all runs every one. Then a little of the flow suite against another lawful bank, or both; `FLOW_BANK=random npm run test:flow` draws one.
+// chooses it, --all runs every one. Then a little of the flow suite against another lawful bank, or both; `FLOW_BANK=random npm run
+// test:flow` draws one.
 import { spawnSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import process from 'node:process';

@@ -20,8 +20,12 @@ export const MAY_HAVE_PAID = `(EXISTS (SELECT FROM forgotten_instruction f
 /** In SQL, how far ahead the date of an execution may be. */
 const AHEAD = `make_interval(days => ${MAX_DAYS_AHEAD})`;
 
-/** Until when what a restore found may be executed: on the date that the bank showed, or else as late as a date may be. */
-const EXECUTED_UNTIL = `greatest(f.found_at, coalesce(f.execution_date, f.found_at + ${AHEAD}))`;
+/** Until when what a restore found may be executed: on the date that the bank showed, or else as long after it was found. */
+const executedUntil = (ahead: string) =>
+  `greatest(f.found_at, coalesce(f.execution_date, f.found_at + ${ahead}))`;
+
+/** As that, as late as a date may be. */
+const EXECUTED_UNTIL = executedUntil(AHEAD);
 
 /**
  * In SQL, whether a restored database may have forgotten a run of a period that the bank executed or will: of a month before
@@ -71,8 +75,8 @@ export async function mayHaveTaken(
   { id, accountId }: Pick<PayRun, 'id' | 'accountId'>,
   since: Date,
 ): Promise<boolean> {
-  // As late as a bank books what it executed. What bears no date is not believed to be dated far ahead: a balance tells of others.
-  const taken = `greatest(f.found_at, coalesce(f.execution_date, f.found_at + interval '31 days')) + interval '2 days' > $3`;
+  // A balance tells of others, too: what bears no date is not believed to be dated far ahead. A bank may book it days later.
+  const taken = `${executedUntil("interval '31 days'")} + interval '2 days' > $3`;
   const forgotten = await tx.query(
     `SELECT FROM forgotten_instruction f WHERE f.employer_id = $1 AND f.adopted_at IS NULL
        AND f.executed_minor IS DISTINCT FROM 0 AND ${taken}

@@ -20,6 +20,7 @@ import { DAY_MS } from '../domain/durations';
 import type { EmployerAccount } from '../employer/employer.entity';
 import { clear, openAbout, raiseUndecided } from '../pay-run/attention.store';
 import { lockInstruction } from '../pay-run/instruction.store';
+import { mayHaveTaken } from '../pay-run/forgotten-pay';
 import { accountLostAgain } from '../pay-run/lost-again';
 import type { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun } from '../pay-run/pay-run.store';
@@ -40,6 +41,8 @@ type Look = ReturnType<typeof balanceLookAt | typeof declaredLookAt>;
 
 interface Compared extends Taken {
   before: readonly TookBefore[];
+  /** Whether what a restored database has forgotten may have taken something, too, of which nobody knows how much. */
+  mayHideOthers: boolean;
   lostMinor: bigint;
   /** Whether the balance shows all that ended. */
   isShown: boolean;
@@ -98,7 +101,9 @@ export class BalanceLook {
     const comparison = { ...followed, shownFrom, shownMs, againMs, watchedFrom };
     const compared = await this.database.inEmployer(claim.employerId, async (tx) => {
       const since = await takenSince(tx, comparison);
-      return since && { ...since, before: await tookJustBefore(tx, comparison, since.paid) };
+      if (since === undefined) return undefined;
+      const before = await tookJustBefore(tx, comparison, since.paid);
+      return { ...since, before, mayHideOthers: await mayHaveTaken(tx, run, shownFrom) };
     });
     if (compared === undefined) return false;
     const endsShownTo = this.clock.now().getTime() - this.config.BANK_LAG_BOUND_MS;

@@ -5,7 +5,6 @@ import type { PaidByInstruction } from '../domain/balance';
 import { NEVER_DEBITED } from '../domain/bank-status';
 import { INSTRUCTION_UNDER_WAY } from '../domain/instruction';
 import { ONE_AT_BANK } from '../employer/account.store';
-import { mayHaveTaken } from '../pay-run/forgotten-pay';
 import type { Followed } from './followed';
 import { MAY_STILL_EXECUTE_DAYS } from './looks';
 
@@ -85,8 +84,6 @@ export interface Taken {
   paid: TakenByInstruction[];
   /** Whether all payments of each were read since a day after its end: the bank may have booked charges until then. */
   isKnown: boolean;
-  /** Whether what a restored database has forgotten may have taken something, too, of which nobody knows how much. */
-  mayHideOthers: boolean;
 }
 
 /**
@@ -139,13 +136,12 @@ export async function takenSince(
   comparison: Comparison,
 ): Promise<Taken | undefined> {
   if (await isUnderWayBeside(tx, comparison)) return undefined;
-  const { run, account, shownFrom, shownMs, againMs, watchedFrom } = comparison;
+  const { run, account, shownMs, againMs, watchedFrom } = comparison;
   const rows = await queryByHash<TakenRow>(tx, TAKEN, [
     ...[tx.employerId, account.id, run.id, run.balanceReadAt, NEVER_DEBITED, againMs],
     ...[shownMs.asked, shownMs.read, watchedFrom],
   ]);
-  const mayHideOthers = await mayHaveTaken(tx, run, shownFrom);
-  return { paid: rows.map(takenBy), isKnown: rows.every((row) => row.is_known), mayHideOthers };
+  return { paid: rows.map(takenBy), isKnown: rows.every((row) => row.is_known) };
 }
 
 /** What paid since, or may have: those of the run itself, those sent later, and what was declared not executed about then. */

@@ -27,7 +27,6 @@ it.each(['nothing', 'a payment whose account and date the bank did not show'])(
     const run = await payroll.uploaded(payFile(payRows(6)));
     const path = payroll.path(`/pay-runs/${run.id}`);
     const { items } = (await payroll.as('approver').get(`${path}/holds?open=true`)).data;
-    console.log(items.map(({ code }: { code: string }) => code));
     for (const { payment, code } of items)
       await payroll
         .as('approver')

@@ -1,4 +1,3 @@
-import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import type { BankPayment } from '../../src/bank/records';
 import { BankReads } from '../../src/employer/bank-reads';
 import { PaymentSource } from '../../src/settlement/payment-source';
@@ -6,12 +5,12 @@ import { execute, select } from '../support/database';
 import { eventually } from '../support/eventually';
 import { germanIban, payFile, payRows } from '../support/pay-rows';
 import { passThrough } from '../support/payments-shown';
-import { MovedClock, Payroll } from '../support/payroll';
+import type { Payroll } from '../support/payroll';
+import { FAILS, ReturnedPay, RETURNS } from '../support/returned-pay';
 
-const RETURNS = MAGIC_CREDITORS.find(({ effect }) => effect === 'returnedTwoDaysLater')!.iban;
-const FAILS = MAGIC_CREDITORS.find(({ effect }) => effect === 'fails')!.iban;
 const KEPT_MINOR = 500;
 
+let pay: ReturnedPay;
 let payroll: Payroll;
 afterEach(async () => {
   jest.restoreAllMocks();
@@ -19,19 +18,10 @@ afterEach(async () => {
 });
 
 const start = async (returnChargeMinor = KEPT_MINOR) => {
-  const variants = { linkReads: 'allowed', omitFromLists: [], chargeMinor: 0, returnChargeMinor } as const;
-  payroll = await Payroll.start({ clock: new MovedClock(), sandbox: { variants } });
+  pay = await ReturnedPay.start(returnChargeMinor);
+  payroll = pay.payroll;
 };
-const followNow = () =>
-  execute(
-    payroll.database.superuserUrl,
-    `UPDATE lease SET wake_at = now(), woken_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`,
-  );
-const until = (holds: () => Promise<boolean>) =>
-  eventually(async () => {
-    await followNow();
-    return holds();
-  }, 20_000);
+const until = (holds: () => Promise<boolean>) => pay.until(holds);
 const cents = (amount: string) => Number(amount.replace('.', ''));
 const euros = (minor: number) => (minor / 100).toFixed(2);
 const report = async (id: string) =>
@@ -46,16 +36,7 @@ const asked = async (id: string) => {
 };
 const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
 const returned = async (id: string) => (await payroll.run(id)).returned;
-const successorOf = async (id: string, due: Record<string, string> = {}) => {
-  const { data } = await payroll.as('approver').get(payroll.path(`/pay-runs/${id}/payments?limit=10`));
-  return payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), {
-    executionDate: payroll.executionDate(),
-    submitAt: payroll.clock.now().toISOString(),
-    paymentIds: [data.items[0].id],
-    reason: 'the account is open again',
-    ...due,
-  });
-};
+const successorOf = (id: string, due?: Record<string, string>) => pay.successorOf(id, undefined, due);
 const decide = async (path: string, action: string) => {
   const answer = await payroll.decide(path, {
     action,
@@ -75,19 +56,13 @@ const released = async (id: string, code: string) => {
   await payroll.approve(ready);
 };
 
-const aWeekLater = async () => {
-  const later = new Date(payroll.clock.now().getTime() + 7 * 86_400_000);
-  await payroll.bankClock(later);
-  payroll.clock.set(later);
-};
-
 /** A run of two, of whom the first one's pay is sent back within the week. */
 const paidAndSentBack = async () => {
   const rows = payRows(2);
   rows[0]!.iban = RETURNS;
   const id = await payroll.paid(payFile(rows));
   await payroll.until(id, ['SETTLED'], 20_000);
-  await aWeekLater();
+  await pay.aWeekLater();
   return { id, paid: cents(rows[0]!.amount), all: rows.reduce((sum, { amount }) => sum + cents(amount), 0) };
 };
 
@@ -535,7 +510,7 @@ describe('a payment that was paid again, of which less is shown as returned sinc
       return one.bankPaymentId === first ? { amountMinor } : {};
     });
     await until(async () => (await kinds()).includes('ECHO_MISMATCH'));
-    await aWeekLater();
+    await pay.aWeekLater();
     await until(async () => (await returned(made.data.id)).payments === 1);
     return { id, successor: String(made.data.id) };
   };
@@ -604,7 +579,7 @@ describe('a payment of which less came back than was paid, and what is owed of i
 
   it('is paid by no successor once that row came back, too, and was paid by its own', async () => {
     const { id, row, lacking } = await owedIsPaid();
-    await aWeekLater();
+    await pay.aWeekLater();
     await until(async () => (await returned(row)).payments === 1);
     const again = await successorOf(row);
     await payroll.approve(again.data);

@@ -12,7 +12,6 @@ beforeAll(async () => {
 });
 afterAll(() => office?.close());
 
-/** Cents that are back of the third payment, of 10000. */
 describe.each([
   ['a bonus of the same file stands', 'SETTLED'],
   ['a bonus of the same file came back, too', 'RETURNED'],
@@ -56,17 +55,6 @@ describe.each([
       };
       if (back !== null) expect(await refusals(further)).toEqual(['RETURNED_IN_PART']);
       const [first] = await refusals(run);
-      if (first === undefined) {
-        const made = await office.successor(company, run, (await idsOf(run)).slice(0, 1), {
-          reason: 'a new account',
-          sequence: 2,
-        });
-        console.log(
-          made.status,
-          made.totalMinor,
-          await office.query(company, 'SELECT code FROM pay_hold WHERE pay_run_id = $1', [made.id]),
-        );
-      }
       expect(first).toBeDefined();
     },
   );
