@@ -1,37 +1,31 @@
-// Every suite, but of the flow suites and a few as long, which take most of the time, one part: HEAD draws it, TEST_PART=n
+// Every suite, but of the flow suites and those that took 25 seconds or more on two cores one part: HEAD draws it, TEST_PART=n
 // chooses it, --all runs every one. Then a little of the flow suite against another lawful bank, or both; `FLOW_BANK=random npm run
 // test:flow` draws one.
 import { spawnSync } from 'node:child_process';
-import { readdirSync, statSync } from 'node:fs';
+import { readFileSync, readdirSync, statSync } from 'node:fs';
 import process from 'node:process';
 
 const FLOW = 'test/flow';
-const LONG = [
-  'test/reconciliation/conservation.spec.ts',
-  'test/reconciliation/invariants.spec.ts',
-  'test/reconciliation/told-again.spec.ts',
-  'test/settlement/balance-look.spec.ts',
-  'test/submission/killed-adds.spec.ts',
-  'test/submission/killed-submit.spec.ts',
-  'test/submission/late-submit.spec.ts',
-  'test/submission/unrecorded-recovery.spec.ts',
-  'test/submission/unsent-submits.spec.ts',
-];
-const PARTS = 8;
+const LONG = JSON.parse(readFileSync('.ci/long-suites.json', 'utf8'));
+const PARTS = 16;
 const BANKS = ['in-euros', 'tight-lipped'];
-const SHARDS = 30;
+const SHARDS = 60;
 
 /** The parts of these suites, about equally long: the long ones are dealt out first, there and back. */
 function parts() {
-  const suites = readdirSync(FLOW).map((name) => `${FLOW}/${name}`);
-  const sized = suites.map((path) => ({ path, bytes: statSync(path).size }));
-  sized.sort((a, b) => b.bytes - a.bytes || (a.path < b.path ? -1 : 1));
+  const flow = readdirSync(FLOW).map((name) => `${FLOW}/${name}`);
   const dealt = Array.from({ length: PARTS }, () => []);
-  for (const [n, path] of [...LONG, ...sized.map((suite) => suite.path)].entries()) {
+  for (const [n, path] of [...longestFirst(LONG), ...longestFirst(flow)].entries()) {
     const along = n % (2 * PARTS);
     dealt[along < PARTS ? along : 2 * PARTS - 1 - along].push(path);
   }
   return dealt;
+}
+
+function longestFirst(paths) {
+  const sized = paths.map((path) => ({ path, bytes: statSync(path).size }));
+  sized.sort((a, b) => b.bytes - a.bytes || (a.path < b.path ? -1 : 1));
+  return sized.map(({ path }) => path);
 }
 
 /** Counted from 1. Without a repository the first. */

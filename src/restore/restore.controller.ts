@@ -1,5 +1,6 @@
-import { Body, Controller, Headers, HttpCode, Post } from '@nestjs/common';
+import { Body, Controller, Headers, HttpCode, Post, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { Response } from 'express';
 import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
 import { Allow } from '../http/allow';
@@ -27,8 +28,11 @@ export class RestoreController {
     @Me() me: SignedIn,
     @Body() { reason }: RestoreReason,
     @Headers('idempotency-key') key: string | undefined,
+    @Res({ passthrough: true }) response: Response,
   ): Promise<z.infer<typeof RestoreBody.schema>> {
     if (key !== undefined) assertKey(key);
-    return { restoreId: await this.restores.say(me.personId, reason, key) };
+    const { restoreId, replayed } = await this.restores.say(me.personId, reason, key);
+    if (replayed) response.setHeader('Idempotent-Replayed', 'true');
+    return { restoreId };
   }
 }

@@ -106,19 +106,23 @@ export class Restores {
 
   /**
    * A person says that the database was restored: from the answer on nothing is submitted; the next tick tells everybody.
-   * Who says the same again before that, because the answer was lost or at once, says it once; after it too by the same key.
-   * @returns the restore's id
+   * Who says the same again before that, because the answer was lost or at once, says it once; for a day by the same key too.
+   * @returns the restore's id, and whether it was said before
    * @throws Problem 422 `IDEMPOTENCY_KEY_REUSED`
    */
-  async say(personId: string, reason: string, key?: string): Promise<string> {
+  async say(
+    personId: string,
+    reason: string,
+    key?: string,
+  ): Promise<{ restoreId: string; replayed: boolean }> {
     return this.database.outsideEmployers(async (tx) => {
       const what = `An administrator says that the database was restored: ${reason}.`;
       await lockRestores(tx);
       const before = key === undefined ? undefined : await saidByKey(tx, personId, key);
       if (before !== undefined && before.reason !== reason) throw keyReused();
-      if (before !== undefined) return before.restoreId;
+      if (before !== undefined) return { restoreId: before.restoreId, replayed: true };
       const said = (await untoldRestores(tx)).find((untold) => untold.what === what);
-      if (said !== undefined) return said.id;
+      if (said !== undefined) return { restoreId: said.id, replayed: true };
       const restoreId = await recordRestore(tx, what, 'unknown');
       await append(tx, {
         personId,
@@ -126,7 +130,7 @@ export class Restores {
         subject: 'service',
         detail: { reason, restoreId, key },
       });
-      return restoreId;
+      return { restoreId, replayed: false };
     });
   }
 
@@ -283,6 +287,7 @@ export class Restores {
 }
 
 /** What a person said by an idempotency key. A database that was restored to before that has forgotten it: it is said anew. */
+/** No longer than a day: who says it of a second restore by the key of the first one must be heard. */
 async function saidByKey(
   tx: Transaction,
   personId: string,
@@ -291,7 +296,7 @@ async function saidByKey(
   const [said] = await tx.query<{ restoreId: string; reason: string }>(
     `SELECT detail ->> 'restoreId' AS "restoreId", detail ->> 'reason' AS reason FROM audit_entry
      WHERE chain_id = $1 AND action = 'service.restored' AND person_id = $2 AND detail ->> 'key' = $3
-       AND at > clock_timestamp() - interval '30 days'
+       AND at > clock_timestamp() - interval '1 day'
      ORDER BY seq DESC LIMIT 1`,
     [INSTALLATION_CHAIN, personId, key],
   );

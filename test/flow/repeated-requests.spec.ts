@@ -196,8 +196,22 @@ it('one restore is told once where the answer to who said it was lost, and it is
     payroll.database.superuserUrl,
     'SELECT id AS "restoreId" FROM database_restore WHERE told_at IS NOT NULL',
   );
-  expect(await say('the disk was rolled back')).toMatchObject({ status: 200, data: restore });
+  const replayed = { 'idempotent-replayed': 'true' };
+  expect(await say('the disk was rolled back')).toMatchObject({
+    status: 200,
+    data: restore,
+    headers: replayed,
+  });
   expect((await say('and once more')).data.code).toBe('IDEMPOTENCY_KEY_REUSED');
   await new Promise((resolve) => setTimeout(resolve, 2_000));
   expect(await told()).toBe(1);
+  await execute(
+    payroll.database.superuserUrl,
+    `ALTER TABLE audit_entry DISABLE TRIGGER USER;
+     UPDATE audit_entry SET at = at - interval '25 hours' WHERE action = 'service.restored';
+     ALTER TABLE audit_entry ENABLE TRIGGER USER`,
+  );
+  const second = await say('the disk was rolled back');
+  expect(second).toMatchObject({ status: 200, headers: expect.not.objectContaining(replayed) });
+  expect(second.data).not.toEqual(restore);
 });
