@@ -7,6 +7,8 @@ export type Part = (typeof PARTS)[number];
 /** What is to be proved, as the command line says it. */
 export interface Asked {
   short: boolean;
+  /** The short proof plays every other fault of its table, from the first or from the second on. */
+  half: 1 | 2;
   parts: readonly Part[];
   /** First seed of the model, and of the mix. */
   seed: number;
@@ -24,7 +26,7 @@ export interface Asked {
 /** The command line is not one. */
 export class BadArguments extends Error {}
 
-export const USAGE = `npm run prove -- [--short] [--only model|faults|mix] [--seed n] [--seeds n] [--minutes n]
+export const USAGE = `npm run prove -- [--short [--half 1|2]] [--only model|faults|mix] [--seed n] [--seeds n] [--minutes n]
                  [--fault words] [--without ${Object.keys(GUARDS).join('|')}] [--replay model:n|mix:n]`;
 
 const MILLION = 1_000_000;
@@ -36,6 +38,7 @@ const SEEDS_WITHOUT = 10_000;
 
 const OPTIONS = {
   short: { type: 'boolean' },
+  half: { type: 'string' },
   only: { type: 'string' },
   seed: { type: 'string' },
   seeds: { type: 'string' },
@@ -54,6 +57,7 @@ export function readArguments(args: readonly string[]): Asked {
   const only = given.only ?? (given.fault === undefined ? undefined : 'faults');
   return {
     short: given.short ?? false,
+    half: given.half !== undefined && oneOf('--half', given.half, ['1', '2']) === '2' ? 2 : 1,
     parts: only === undefined ? PARTS : [oneOf('--only', only, PARTS)],
     seed: given.seed === undefined ? 1 : wholeNumber('--seed', given.seed),
     seeds:
@@ -70,7 +74,9 @@ export function readArguments(args: readonly string[]): Asked {
 }
 
 /** What would be left out without a word, and so prove nothing. */
-function assertTogether({ only, fault, without, replay }: ReturnType<typeof parsed>): void {
+function assertTogether({ short, half, only, fault, without, replay }: ReturnType<typeof parsed>): void {
+  if (half !== undefined && (!short || fault !== undefined))
+    throw new BadArguments('--half is of the faults of --short, and --fault names its own');
   if (fault !== undefined && only !== undefined && only !== 'faults')
     throw new BadArguments(`--fault is of the faults, and --only ${only} plays none`);
   if (without === undefined) return;

@@ -1,5 +1,5 @@
 import { Lanes } from '../../src/config/lanes';
-import { BadArguments } from '../arguments';
+import { type Asked, BadArguments } from '../arguments';
 import type { Report } from '../report';
 import { breaks, Line, wordsOf } from '../table';
 import { AT_ONCE, type Conclusion, DID_NOT_STRIKE, Stand } from './stand';
@@ -13,12 +13,9 @@ const TRIALS_PER_STAND = 10;
 /** Runs the trials against real processes, PostgreSQL and the sandbox; a broken stand is left behind. */
 export async function proveFaults(
   report: Report,
-  asked: { short: boolean; fault: string | undefined },
+  asked: Pick<Asked, 'short' | 'half' | 'fault'>,
 ): Promise<void> {
-  const words = asked.fault?.split('|');
-  const trials = allTrials().filter(({ short, fault }) =>
-    words === undefined ? short || !asked.short : words.some((one) => fault.includes(one)),
-  );
+  const trials = trialsOf(asked);
   if (trials.length === 0) throw new BadArguments(`no fault of the table has these words: ${asked.fault}`);
   const batches = (Object.keys(STANDS) as StandKind[]).flatMap((kind) => {
     const mine = trials.filter(({ stand }) => stand === kind);
@@ -30,6 +27,14 @@ export async function proveFaults(
   });
   const lanes = new Lanes(AT_ONCE);
   await Promise.all(batches.map((batch) => lanes.run(() => onStand(batch.kind, batch.trials, report))));
+}
+
+function trialsOf({ short, half, fault }: Pick<Asked, 'short' | 'half' | 'fault'>): Trial[] {
+  const every = allTrials();
+  const words = fault?.split('|');
+  if (words) return every.filter((trial) => words.some((one) => trial.fault.includes(one)));
+  if (!short) return every;
+  return every.filter((trial) => trial.short).filter((_, n) => n % 2 === half - 1);
 }
 
 async function onStand(kind: StandKind, trials: readonly Trial[], report: Report): Promise<void> {

@@ -17,7 +17,8 @@ describe('the command line of the proof', () => {
   });
 
   it('asks for less when it is to be short, and for exactly what it names', () => {
-    expect(readArguments(['--short'])).toMatchObject({ short: true, seeds: 30_000, minutes: 0.3 });
+    expect(readArguments(['--short'])).toMatchObject({ short: true, half: 1, seeds: 30_000, minutes: 0.3 });
+    expect(readArguments(['--short', '--half', '2'])).toMatchObject({ short: true, half: 2 });
     expect(readArguments(['--short', '--seeds', '7', '--minutes', '1.5'])).toMatchObject({
       seeds: 7,
       minutes: 1.5,
@@ -40,6 +41,8 @@ describe('the command line of the proof', () => {
     [['--only', 'mix', '--fault', 'add hang'], '--only mix plays none'],
     [['--without', 'gate', '--fault', 'add hang'], '--without plays the model'],
     [['--without', 'gate', '--replay', 'mix:9'], '--without takes guards from the model alone'],
+    [['--half', '2'], '--half is of the faults of --short'],
+    [['--short', '--half', '3'], '--half must be 1 or 2'],
     [['--fast'], '--fast'],
     [['short'], 'short'],
   ])('refuses %j in words', (args, words) => {
@@ -50,7 +53,7 @@ describe('the command line of the proof', () => {
 
 it('is refused where no fault has the words that were asked for', async () => {
   const report = new Report(() => undefined);
-  const proving = proveFaults(report, { short: false, fault: 'submit hnag' });
+  const proving = proveFaults(report, { short: false, half: 1, fault: 'submit hnag' });
   await expect(proving).rejects.toThrow(BadArguments);
 });
 
