@@ -1532,6 +1532,21 @@ CREATE OR REPLACE FUNCTION public.known_restores()
 AS $function$
         SELECT coalesce(max(nth), 0) FROM database_restore $function$;
 
+CREATE OR REPLACE FUNCTION public.less_is_back_since(of_employer uuid, one uuid, other uuid)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+        SELECT max(a.opened_at)
+        FROM (SELECT * FROM payment WHERE employer_id = of_employer AND id = one LIMIT 1) p
+        JOIN LATERAL (SELECT * FROM pay_run WHERE employer_id = of_employer AND id = p.pay_run_id LIMIT 1) own ON true
+        JOIN LATERAL (SELECT * FROM payment WHERE employer_id = of_employer AND id = other LIMIT 1) o ON true
+        JOIN attention a ON a.employer_id = of_employer AND a.payment_id = o.id AND a.opened_at > own.created_at
+        WHERE o.returned_at IS NOT NULL AND (a.kind = 'CONTRADICTION' OR a.kind = 'ECHO_MISMATCH'
+          AND o.returned_minor IS NOT NULL AND may_be_kept(o.employer_id, o.id, o.amount_minor - o.returned_minor))
+      $function$;
+
 CREATE OR REPLACE FUNCTION public.lock_for_call(of_employer uuid, run uuid, of_instruction uuid, account uuid, subject uuid, of_holder text, of_epoch bigint, OUT run_status text, OUT ended boolean, OUT stopped boolean, OUT restored boolean, OUT instruction_status text, OUT held boolean, OUT account_status text)
  RETURNS record
  LANGUAGE plpgsql
@@ -1622,16 +1637,17 @@ CREATE OR REPLACE FUNCTION public.may_pay_the_same(of_employer uuid, one uuid, o
  SET search_path TO 'public', 'pg_temp'
 AS $function$
         WITH RECURSIVE paid AS (
-          SELECT s.origin, p.amount_minor AS its_minor, p.amount_minor, p.status, p.pay_run_id, p.returned_at, p.replaces_payment_id
+          SELECT s.origin, p.id, p.amount_minor AS its_minor, p.amount_minor, p.status, p.pay_run_id, p.returned_at, p.replaces_payment_id
           FROM (VALUES (true, one), (false, other)) AS s(origin, id)
           JOIN LATERAL (SELECT * FROM payment WHERE employer_id = of_employer AND id = s.id LIMIT 1) p ON true
           UNION ALL
-          SELECT c.origin, c.its_minor, p.amount_minor, p.status, p.pay_run_id, p.returned_at, p.replaces_payment_id
+          SELECT c.origin, p.id, c.its_minor, p.amount_minor, p.status, p.pay_run_id, p.returned_at, p.replaces_payment_id
           FROM paid c
           JOIN LATERAL (SELECT * FROM payment WHERE employer_id = of_employer AND id = c.replaces_payment_id LIMIT 1) p ON true)
         SELECT EXISTS (SELECT FROM payment o WHERE o.employer_id = of_employer AND o.id = other AND o.live AND (
             o.returned_at IS NULL OR other > one AND o.returned_minor IS NOT NULL
-              AND may_be_kept(o.employer_id, o.id, o.amount_minor - o.returned_minor)))
+              AND may_be_kept(o.employer_id, o.id, o.amount_minor - o.returned_minor)
+            OR less_is_back_since(of_employer, one, other) IS NOT NULL AND other NOT IN (SELECT id FROM paid WHERE origin)))
           AND EXISTS (SELECT FROM paid WHERE returned_at IS NOT NULL)
           AND NOT EXISTS (SELECT FROM paid a JOIN paid b ON b.pay_run_id = a.pay_run_id
             WHERE a.origin AND NOT b.origin AND a.amount_minor = a.its_minor AND b.amount_minor = b.its_minor
@@ -1645,11 +1661,17 @@ CREATE OR REPLACE FUNCTION public.may_pay_the_same_unasked(of_employer uuid, one
  SET search_path TO 'public', 'pg_temp'
 AS $function$
         SELECT may_pay_the_same(of_employer, one, other)
-          AND EXISTS (SELECT FROM payment p WHERE p.employer_id = of_employer AND p.id = greatest(one, other)
+          AND (EXISTS (SELECT FROM payment p WHERE p.employer_id = of_employer AND p.id = greatest(one, other)
             AND p.replaces_payment_id IS NOT NULL
             AND NOT EXISTS (SELECT FROM pay_hold h WHERE h.employer_id = p.employer_id AND h.pay_run_id = p.pay_run_id
               AND h.row_no = p.row_no AND h.payment_id = p.id AND h.outcome = 'RELEASED'
               AND h.code IN ('EMPLOYEE_TWICE', 'EMPLOYEE_ALREADY_PAID', 'EMPLOYEE_MAY_BE_PAID', 'EMPLOYEE_PAY_RETURNED')))
+          OR less_is_back_since(of_employer, one, other) IS NOT NULL
+            AND EXISTS (SELECT FROM payment p WHERE p.employer_id = of_employer AND p.id = one
+            AND NOT EXISTS (SELECT FROM pay_hold h WHERE h.employer_id = p.employer_id AND h.pay_run_id = p.pay_run_id
+              AND h.row_no = p.row_no AND h.payment_id = p.id AND h.outcome = 'RELEASED'
+              AND h.code IN ('EMPLOYEE_TWICE', 'EMPLOYEE_ALREADY_PAID', 'EMPLOYEE_MAY_BE_PAID', 'EMPLOYEE_PAY_RETURNED')
+              AND h.decided_at > less_is_back_since(of_employer, one, other))))
       $function$;
 
 CREATE OR REPLACE FUNCTION public.paid_before(employer uuid, run uuid, OUT period pay_period, OUT run_ids uuid[])

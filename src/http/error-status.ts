@@ -125,6 +125,11 @@ export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
     detail:
       'Less came back than was paid of a payment that would be replaced, and two people have not said that its payee kept nothing.',
   },
+  replaced_is_not_paid_otherwise: {
+    code: 'EMPLOYEE_PAID_OTHERWISE',
+    detail:
+      'Another payment may have been made in the stead of one that would be replaced: what is still owed is paid by a row that is uploaded with supplementOf.',
+  },
   replaced_was_not_paid: {
     code: 'PAYMENT_NOT_FINISHED',
     detail: 'A payment that would be replaced may still be paid, or was.',

@@ -4,6 +4,7 @@ import type { ListSeen } from '../database/bank-lists';
 import { EmployerTransaction } from '../database/database';
 import { LookShape, PaymentReading, ReplacedReadings } from '../domain/send-estimate';
 import { PayRun } from './pay-run.entity';
+import { MADE_SINCE_BACK, replacedBy } from './replaced.store';
 
 /** How the account of a run is read: its payments, and whether an instruction shows its status by itself. */
 interface Ways {
@@ -80,9 +81,11 @@ async function replacedParts(
   tx: EmployerTransaction,
   { id: payRunId, runVersion }: Pick<PayRun, 'id' | 'runVersion'>,
 ): Promise<ReplacedPart[]> {
-  // By itself, so that the index of replacing payments serves it: a run that replaces nothing is not read whole.
+  // By itself, so that the indexes of what replaces and what came back serve it: a run that pays nothing again is not read whole.
   const [some] = await tx.query(
-    `SELECT FROM (SELECT pay_run_id FROM payment WHERE employer_id = $1 AND replaces_payment_id IS NOT NULL OFFSET 0)
+    `SELECT FROM (SELECT pay_run_id FROM payment WHERE employer_id = $1 AND replaces_payment_id IS NOT NULL
+       UNION ALL SELECT p.pay_run_id FROM (SELECT * FROM payment WHERE employer_id = $1 AND returned_at IS NOT NULL OFFSET 0) AS b
+         JOIN payment p ON ${MADE_SINCE_BACK} AND p.live OFFSET 0)
        AS replacing WHERE pay_run_id = $2 LIMIT 1`,
     [tx.employerId, payRunId],
   );
@@ -90,8 +93,7 @@ async function replacedParts(
   return queryByHash<ReplacedPart>(
     tx,
     `WITH RECURSIVE replaced AS (
-       SELECT row_no AS paid_by, replaces_payment_id AS id FROM payment
-       WHERE employer_id = $1 AND pay_run_id = $2 AND replaces_payment_id IS NOT NULL AND live
+       SELECT paid_by, id FROM (${replacedBy('p.pay_run_id = $2 AND p.live')}) AS chosen
        UNION SELECT r.paid_by, p.replaces_payment_id FROM replaced r JOIN ${byKey('payment', 'r.id')} p ON true
        WHERE p.replaces_payment_id IS NOT NULL),
      parts AS MATERIALIZED (

@@ -65,6 +65,14 @@ export const PAID_OTHERWISE = `EXISTS (${LIVE_BESIDE}
 export const PAID_OTHERWISE_UNASKED = `(SELECT count(*) > 0
   FROM (${LIVE_BESIDE} AND may_pay_the_same_unasked(p.employer_id, p.id, o.id)) AS same)`;
 
+/**
+ * Whether a payment `p` is for the employee, period and kind of pay of another one `b` that came back, and its run was made
+ * since: unlinked it may still be meant in its stead.
+ */
+export const MADE_SINCE_BACK = `p.employer_id = b.employer_id AND p.period = b.period AND p.kind_of_pay = b.kind_of_pay
+  AND p.employee_id = b.employee_id AND p.id <> b.id AND b.returned_at IS NOT NULL
+  AND (SELECT created_at FROM ${byKey('pay_run', 'p.pay_run_id', 'p.employer_id')} AS own) > b.returned_at`;
+
 /** The runs by which the employee of a payment is paid so, but not in its place. */
 export async function runsPayingTheSame(tx: EmployerTransaction, paymentId: string): Promise<string[]> {
   const rows = await tx.query<{ id: string }>(
@@ -276,13 +284,24 @@ export function instructionsOf(
   return endedInstructions(tx, 'SELECT unnest($2::uuid[]) AS id', paymentIds);
 }
 
+/**
+ * What payments `p` of an employer ($1) replace, and what of the same employees came back before their run was made: of
+ * several that came back it may be unclear which is paid again.
+ */
+export const replacedBy = (
+  which: string,
+) => `SELECT p.row_no AS paid_by, p.replaces_payment_id AS id FROM payment p
+    WHERE p.employer_id = $1 AND ${which} AND p.replaces_payment_id IS NOT NULL
+  UNION ALL
+  SELECT p.row_no, b.id FROM payment p JOIN payment b ON ${MADE_SINCE_BACK}
+    WHERE p.employer_id = $1 AND ${which} AND (p.replaces_payment_id IS NOT NULL OR p.release_sequence > 0)`;
+
 /** The same, of all that the payments of a run replace. */
 export function instructionsReplacedBy(
   tx: EmployerTransaction,
   payRunId: string,
 ): Promise<EndedInstruction[]> {
-  const replaced = `SELECT replaces_payment_id AS id FROM payment
-    WHERE employer_id = $1 AND pay_run_id = $2 AND replaces_payment_id IS NOT NULL AND live`;
+  const replaced = replacedBy('p.pay_run_id = $2 AND p.live');
   return endedInstructions(tx, replaced, payRunId);
 }
 
@@ -291,8 +310,7 @@ export function instructionsReplacedIn(
   tx: EmployerTransaction,
   { payRunId, firstRow, lastRow }: PlannedInstruction,
 ): Promise<EndedInstruction[]> {
-  const replaced = `SELECT replaces_payment_id AS id FROM payment
-    WHERE employer_id = $1 AND pay_run_id = $2 AND row_no BETWEEN $3 AND $4 AND replaces_payment_id IS NOT NULL`;
+  const replaced = replacedBy('p.pay_run_id = $2 AND p.row_no BETWEEN $3 AND $4');
   return endedInstructions(tx, replaced, payRunId, firstRow, lastRow);
 }
 

@@ -1,5 +1,6 @@
 import { EmployerTransaction } from '../database/database';
 import { Alarm, openAbout, raise } from './attention.store';
+import { MADE_SINCE_BACK } from './replaced.store';
 import { SENT } from './sent';
 import { awaitTurnOfRuns, stopRunByService, stopUnlessDecided } from './stop';
 
@@ -116,7 +117,8 @@ export function named(bankInstructionId: string | null): string {
 }
 
 /**
- * The live payments that replace these, or what replaced these in its turn, by run and by whether they were sent.
+ * The live payments that replace these, or what replaced these in its turn, by run and by whether they were sent; and what is
+ * not sent of all that was made for the same employees since these came back, which may be meant in their stead unlinked.
  * `narrowed` is a further condition on such a payment `p`.
  */
 function liveSuccessors(
@@ -129,11 +131,15 @@ function liveSuccessors(
        SELECT s.id, s.replaces_payment_id AS origin FROM payment s
        WHERE s.employer_id = $1 AND s.replaces_payment_id = ANY ($2)
        UNION SELECT s.id, f.origin FROM successor f
-       JOIN payment s ON s.employer_id = $1 AND s.replaces_payment_id = f.id)
+       JOIN payment s ON s.employer_id = $1 AND s.replaces_payment_id = f.id),
+     since AS (
+       SELECT p.id, b.id AS origin FROM payment b JOIN payment p ON ${MADE_SINCE_BACK}
+       WHERE b.employer_id = $1 AND b.id = ANY ($2) AND p.live AND NOT ${SENT})
      SELECT p.pay_run_id, ${SENT} AS sent, array_agg(DISTINCT f.origin) AS replaced, count(DISTINCT p.id)::int AS payments,
        sum(p.amount_minor) AS amount_minor,
        string_agg(DISTINCT i.bank_instruction_id, ', ' ORDER BY i.bank_instruction_id) AS bank_instruction_ids
-     FROM (SELECT id, (array_agg(origin))[1] AS origin FROM successor GROUP BY id) AS f
+     FROM (SELECT id, (array_agg(origin))[1] AS origin
+       FROM (TABLE successor UNION ALL TABLE since) AS again GROUP BY id) AS f
      JOIN payment p ON p.employer_id = $1 AND p.id = f.id AND p.live AND ${narrowed}
      JOIN payment o ON o.employer_id = $1 AND o.id = f.origin
      LEFT JOIN instruction i ON i.employer_id = o.employer_id AND i.pay_run_id = o.pay_run_id

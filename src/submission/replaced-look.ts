@@ -6,11 +6,11 @@ import { aboutInstruction } from '../pay-run/attention.store';
 import { tellOfMoved } from '../pay-run/moved-payment';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun } from '../pay-run/pay-run.store';
-import { instructionsOf, instructionsReplacedBy } from '../pay-run/replaced.store';
+import { instructionsReplacedBy, instructionsReplacedIn } from '../pay-run/replaced.store';
 import { namesOfUnseen, questionOfUnseen, SecondLook } from '../pay-run/second-look';
 import type { SecondReading } from '../pay-run/second-reading';
 import { nowSeen, tellOfUnseen, Unseen } from './unseen';
-import { assertUnchanged, PayableRow, Work } from './work';
+import { assertUnchanged, Work } from './work';
 
 /** Before any repay the bank is read again: whether what the payments of a run replace still stands as it ended. */
 @Injectable()
@@ -36,10 +36,8 @@ export class ReplacedLook {
    * for days. What moved stops the run and is told; what is not shown is waited for, and told when it takes too long.
    * @throws BankClientError while the bank cannot be read; Fenced, Halted
    */
-  async standsBeforeSubmit(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<boolean> {
-    const replaced = rows.flatMap(({ replacesPaymentId }) => replacesPaymentId ?? []);
-    if (replaced.length === 0) return true;
-    const replacedIn = (tx: EmployerTransaction) => instructionsOf(tx, replaced);
+  async standsBeforeSubmit(claim: Claim, work: Work): Promise<boolean> {
+    const replacedIn = (tx: EmployerTransaction) => instructionsReplacedIn(tx, work.planned);
     const reading = await this.toldAt(claim.employerId, replacedIn, { isSearchKept: true });
     if (reading.moved.length + reading.unseen.length === 0 && claim.missing === null) return true;
     return this.database.inEmployer(claim.employerId, async (tx) => {

@@ -102,7 +102,7 @@ export class SubmitLooks {
     const began = this.clock.now();
     const isJustRead = this.clock.within(LEAVES_WITHIN_MS);
     const isOfLastMinute = this.clock.within(REPLACED_LASTS_MS);
-    if (!(await this.replaced.standsBeforeSubmit(claim, work, rows))) return { end: LOOK_AGAIN_MS };
+    if (!(await this.replaced.standsBeforeSubmit(claim, work))) return { end: LOOK_AGAIN_MS };
     if (!isOfLastMinute()) return this.later(work, began);
     return { holds: isJustRead() ? isJustRead : isOfLastMinute, isOfLastMinute };
   }
@@ -182,5 +182,5 @@ export class SubmitLooks {
 }
 
 function paysAgain(rows: readonly PayableRow[]): boolean {
-  return rows.some(({ replacesPaymentId }) => replacesPaymentId !== null);
+  return rows.some((row) => row.paysAgain);
 }

@@ -12,6 +12,7 @@ import { Instruction } from '../pay-run/instruction.entity';
 import { instructionOfRun, type InstructionOfRun, lockInstruction } from '../pay-run/instruction.store';
 import { messageIdOf } from '../pay-run/message-id';
 import { PayRun } from '../pay-run/pay-run.entity';
+import { MADE_SINCE_BACK } from '../pay-run/replaced.store';
 import { raiseNotReady } from '../pay-run/waits-for-account';
 import { instructionHash, rowHash } from '../pay-run/run-hash';
 import type { AddOutcome } from '../pay-run/instruction.entity';
@@ -177,6 +178,8 @@ export interface PayableRow {
   currency: 'EUR';
   remittance: string | null;
   replacesPaymentId: string | null;
+  /** Whether it replaces a payment, or one of its employee came back before its run was made. */
+  paysAgain: boolean;
   addOutcome: AddOutcome | null;
   /** How the bank answered an add that is in doubt all the same. */
   addDoubt: string | null;
@@ -188,6 +191,7 @@ export interface PayableRow {
 interface StoredRow extends StoredFields {
   row_no: number;
   id: string;
+  pays_again: boolean;
 }
 
 /** The rows of a planned instruction in order, with the bank's answers so far where an attempt is given. */
@@ -198,8 +202,9 @@ export async function payableRows(
 ): Promise<PayableRow[]> {
   const stored = await tx.query<StoredRow>(
     `SELECT row_no, id, employee_id, name_sealed, iban_sealed, bic, amount_minor, currency, remittance,
-       replaces_payment_id
-     FROM payment
+       replaces_payment_id, replaces_payment_id IS NOT NULL
+         OR release_sequence > 0 AND EXISTS (SELECT FROM payment b WHERE ${MADE_SINCE_BACK}) AS pays_again
+     FROM payment p
      WHERE employer_id = $1 AND pay_run_id = $2 AND row_no BETWEEN $3 AND $4 AND status NOT IN ('HELD', 'EXCLUDED')
      ORDER BY row_no`,
     [tx.employerId, work.planned.payRunId, work.planned.firstRow, work.planned.lastRow],
@@ -216,6 +221,7 @@ export async function payableRows(
     currency: row.currency,
     remittance: row.remittance,
     replacesPaymentId: row.replaces_payment_id,
+    paysAgain: row.pays_again,
     ...UNANSWERED,
   }));
   return work.instruction ? withAnswers(tx, work.instruction, rows) : rows;

@@ -39,4 +39,23 @@ describe('pay to a new account that came back, beside the row of the old account
       expect([refused.status, refused.data.payments?.[0]?.code]).toEqual([409, 'EMPLOYEE_PAID_OTHERWISE']);
     },
   );
+
+  it('is not paid by one successor of both', async () => {
+    pay = await ReturnedPay.start();
+    const { payroll } = pay;
+    const [she, other] = payRows(2);
+    const { id } = await payroll.uploaded(payFile([she!, { ...she!, iban: RETURNS }, other!]));
+    await pay.release(id);
+    const [old] = await pay.paymentsOf(id);
+    const amended = await payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/amendments`), {
+      excludePaymentIds: [old!.id],
+      reason: 'she has a new account: only that is owed',
+    });
+    expect([amended.status, amended.data.detail]).toEqual([200, undefined]);
+    await pay.isPaid(id);
+    await pay.aWeekLater(id);
+    const back = (await pay.paymentsOf(id)).find(({ returnedAt }) => returnedAt)!;
+    const refused = await pay.successorOf(id, undefined, { paymentIds: [old!.id, back.id] });
+    expect([refused.status, refused.data.code]).toEqual([409, 'EMPLOYEE_PAID_OTHERWISE']);
+  });
 });

@@ -10,8 +10,8 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const claim = { missing: null } as unknown as Claim;
 const work = {} as Work;
-const rowsThat = (replacesPaymentId: string | null) => [{ replacesPaymentId }] as unknown as PayableRow[];
-const PAYS_AGAIN = rowsThat('payment');
+const rowsThat = (payAgain: boolean) => [{ paysAgain: payAgain }] as unknown as PayableRow[];
+const PAYS_AGAIN = rowsThat(true);
 
 interface Takes {
   /** A look at what is paid again, reading the instruction again, the turns of both, and one of its own. */
@@ -185,7 +185,7 @@ describe('what a submit pays again', () => {
       order.push(`${name} ends`);
     };
     const [first, second] = [looks.inPlace(PAYS_AGAIN, goOn('1')), looks.inPlace(PAYS_AGAIN, goOn('2'))];
-    await looks.inPlace(rowsThat(null), goOn('other'));
+    await looks.inPlace(rowsThat(false), goOn('other'));
     await Promise.all([first, second]);
     expect(order.filter((one) => !one.startsWith('other'))).toEqual([
       '1 begins',
@@ -199,13 +199,13 @@ describe('what a submit pays again', () => {
 
 it('a submit that pays nobody again is sent however long all of it takes to read', async () => {
   const { submit, done } = atBank({ readMs: 61 * SECOND, turnMs: 2 * MINUTE });
-  expect(await submit(rowsThat(null))).toMatchObject({ allowed: {} });
+  expect(await submit(rowsThat(false))).toMatchObject({ allowed: {} });
   expect(done).not.toContain('look');
 });
 
 it.each([
   ['pays somebody again', PAYS_AGAIN],
-  ['pays nobody again', rowsThat(null)],
+  ['pays nobody again', rowsThat(false)],
 ])(
   'a submit that %s is not sent where all of it, read again in its turn, is not as it was approved',
   async (_, rows) => {

@@ -35,6 +35,7 @@ const ROW = {
   currency: 'EUR',
   remittance: null,
   replacesPaymentId: null,
+  paysAgain: false,
 } as PayableRow;
 const APPROVED = `'\\x${hashOfRows([ROW]).toString('hex')}'`;
 const [IN_TIME, LATE] = ['2026-11-27T15:59:56.999Z', '2026-11-27T15:59:57.000Z'];

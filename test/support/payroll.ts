@@ -411,11 +411,12 @@ export class Payroll {
     }, 10_000);
   }
 
-  /** Has all work that nobody holds be taken up now. */
-  wakeAll(): Promise<void> {
+  /** Has all work that nobody holds be taken up now, or all of some kinds. */
+  wakeAll(...kinds: ('FOLLOW' | 'RUN' | 'INSTRUCTION' | 'ACCOUNT')[]): Promise<void> {
     return execute(
       this.database.superuserUrl,
-      'UPDATE lease SET wake_at = clock_timestamp() WHERE holder IS NULL',
+      `UPDATE lease SET wake_at = clock_timestamp() WHERE holder IS NULL AND (kind = ANY ($1) OR $1 = '{}')`,
+      [kinds],
     );
   }
 

@@ -75,7 +75,7 @@ export class ReturnedPay {
   async successorOf(
     id: string,
     paymentId?: string,
-    due: Record<string, string> = {},
+    due: Record<string, unknown> = {},
   ): Promise<AxiosResponse> {
     const payments = await this.paymentsOf(id);
     const one = payments.find(({ returnedAt }) => returnedAt) ?? payments[0]!;
