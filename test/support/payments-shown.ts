@@ -2,15 +2,24 @@ import type { BankInstruction, BankPayment } from '../../src/bank/records';
 import type { BankReads } from '../../src/employer/bank-reads';
 import type { InstructionAtBank } from '../../src/employer/instruction-at-bank';
 
-/** From now on what a read shows of the payments of an instruction passes through this. */
+/** From now on what a read shows of the payments of an instruction, and all that it sees of them, passes through this. */
 export function passThrough(
   reads: BankReads,
   through: (found: BankPayment[], asked: InstructionAtBank) => BankPayment[] | Promise<BankPayment[]>,
 ): void {
   const { read } = reads;
   jest.spyOn(reads, 'read').mockImplementation(async function (this: BankReads, account, asked) {
-    const shown = await read.call(this, account, asked);
-    return { ...shown, found: await through(shown.found, asked) };
+    const seen: BankPayment[] = [];
+    const tell = (all: readonly BankPayment[]) => all.forEach((one) => asked.onSeen?.(one));
+    try {
+      const shown = await read.call(this, account, { ...asked, onSeen: (one) => seen.push(one) });
+      const found = await through(shown.found, asked);
+      tell(found);
+      return { ...shown, found };
+    } catch (error) {
+      tell(await through(seen, asked));
+      throw error;
+    }
   });
 }
 
