@@ -842,6 +842,7 @@ CREATE TABLE pay_hold (
   run_version integer NOT NULL DEFAULT 1,
   also_beside_run_ids uuid[] NOT NULL DEFAULT '{}'::uuid[],
   beside_payment_ids uuid[],
+  later_payment_ids uuid[],
   CONSTRAINT decision_has_person_and_reason CHECK (((((outcome IS NOT NULL) AND (outcome <> 'CANCELLED'::text)) = (decided_by IS NOT NULL)) AND ((decided_by IS NULL) = (reason IS NULL)))),
   CONSTRAINT hold_is_of_a_row_or_the_run CHECK (((row_no = 0) = (payment_id IS NULL))),
   CONSTRAINT hold_is_open_or_decided CHECK (((outcome IS NULL) = (decided_at IS NULL))),

@@ -13,7 +13,8 @@ export async function createHoldTable(tx: EmployerTransaction): Promise<void> {
       bound_minor bigint,
       same_rows integer,
       also_beside_run_ids uuid[] NOT NULL DEFAULT '{}',
-      beside_payment_ids uuid[]
+      beside_payment_ids uuid[],
+      later_payment_ids uuid[]
     ) ON COMMIT DROP`);
 }
 

@@ -52,6 +52,7 @@ export async function findHolds(
   await findAboveLimits(tx, run, compared);
   if (joined !== null) await settleFoundBefore(tx, joined, rows);
   await findPaidToOthers(tx, run, rows, inDoubt);
+  if (!early) await keepLaterPay(tx, run, rows);
   const found = await tx.query('SELECT FROM pg_temp.found_hold LIMIT 1');
   return found.length > 0;
 }
@@ -177,6 +178,17 @@ async function findMayBePaid(
      WHERE NOT EXISTS (SELECT FROM pg_temp.found_hold h WHERE h.code = 'EMPLOYEE_ALREADY_PAID' AND h.line = u.line)
      ORDER BY u.line, p.release_sequence DESC`,
     [tx.employerId, inDoubt, run.kindOfPay],
+  );
+}
+
+/** Keeps with what was found in further pay what pays its employee in later places by now: that did not come since. */
+async function keepLaterPay(tx: EmployerTransaction, run: RunOfKey, rows: string): Promise<void> {
+  await tx.query(
+    `UPDATE pg_temp.found_hold h SET later_payment_ids = ARRAY(
+       SELECT p.id FROM payment p WHERE p.employer_id = $1 AND p.period = $2 AND p.kind_of_pay = $3
+         AND p.employee_id = u.employee_id AND p.release_sequence > u.release_sequence AND p.live AND p.pay_run_id <> $4)
+     FROM ${rows} AS u WHERE u.line = h.line AND u.release_sequence > 0`,
+    [tx.employerId, run.period, run.kindOfPay, run.id],
   );
 }
 

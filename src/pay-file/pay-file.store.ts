@@ -119,9 +119,9 @@ export async function insertHolds(
 ): Promise<HeldRows> {
   await tx.query(
     `INSERT INTO pay_hold (employer_id, pay_run_id, row_no, payment_id, code, beside_run_id, beside_line, bound_minor,
-       same_rows, also_beside_run_ids, beside_payment_ids)
+       same_rows, also_beside_run_ids, beside_payment_ids, later_payment_ids)
      SELECT $1, $2, coalesce(u.row_no, 0), u.id, h.code, h.beside_run_id, h.beside_line, h.bound_minor, h.same_rows,
-       h.also_beside_run_ids, h.beside_payment_ids
+       h.also_beside_run_ids, h.beside_payment_ids, h.later_payment_ids
      FROM pg_temp.found_hold h LEFT JOIN ${rows} AS u ON u.line = h.line`,
     [tx.employerId, payRunId],
   );

@@ -119,7 +119,8 @@ async function takePlace(
  * row each says which payment there was, and who releases it in each of them would have allowed one further payment, not
  * as many as there are. Seen is what a hold of the row names, and beside that what there was by then; what stood beside the
  * row while both were in their runs, as a hold of either tells; and, where no hold speaks of other pay, what has an earlier
- * place. Once nothing is left of what was named or stood beside it, nothing is seen.
+ * place, and what had a later one already when the row came. Once nothing is left of what was named or stood beside it,
+ * nothing is seen.
  */
 async function isPaidUnseen(
   tx: EmployerTransaction,
@@ -141,6 +142,7 @@ async function isPaidUnseen(
          EXISTS (SELECT FROM holds h WHERE h.of_pay AND o.id = ANY (h.beside_payment_ids)) AS known) AS seen
      WHERE o.employer_id = $1 AND o.period = $3 AND o.kind_of_pay = $4 AND o.employee_id = $5 AND o.live
        AND o.pay_run_id <> $2 AND (o.release_sequence >= $6
+         AND NOT EXISTS (SELECT FROM holds h WHERE o.id = ANY (h.later_payment_ids))
          OR EXISTS (SELECT FROM holds h WHERE h.of_pay AND h.beside_payment_ids IS NOT NULL))`,
     [
       tx.employerId,

@@ -99,6 +99,7 @@ describe('the role of the application', () => {
       'beside_run_id',
       'also_beside_run_ids',
       'beside_payment_ids',
+      'later_payment_ids',
     ].map((column): [string, string] => ['pay_hold', `UPDATE pay_hold SET ${column} = ${column}`]),
     ['pay_hold', `DELETE FROM pay_hold`],
     ['attention', `UPDATE attention SET happened = 'nothing'`],

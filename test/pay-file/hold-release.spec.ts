@@ -532,6 +532,120 @@ describe('a payment that ended unpaid', () => {
   });
 });
 
+describe('a bonus that ended unpaid while expenses were paid in a later place', () => {
+  const PLACES = `SELECT release_sequence || ': ' || amount_minor AS text FROM payment
+    WHERE employee_id = 'E1' AND live ORDER BY release_sequence`;
+  const places = async () => (await desk.query<{ text: string }>(employer, PLACES)).map(({ text }) => text);
+  const holdsOf = async (runId: string) =>
+    (
+      await desk.query<{ code: HoldCode }>(
+        employer,
+        'SELECT code FROM pay_hold WHERE pay_run_id = $1 AND row_no > 0 AND outcome IS NULL ORDER BY code',
+        [runId],
+      )
+    ).map(({ code }) => code);
+  const outdated = { code: 'HELD_PAYMENT_OUTDATED' };
+
+  const joint = germanIban(88);
+  const bonusAgain = (n = 0) => row('E1', '600.00', 'Ann', germanIban(80 + n));
+  const paidExpenses = async () => {
+    const expenses = await upload([row('E1', '3.00')]);
+    await release(expenses, 'EMPLOYEE_ALREADY_PAID', 2);
+  };
+  /** Made in the second of the places: its run of one more row. */
+  const bonusRun = async () => {
+    await allowFurtherPay();
+    return upload([row('E1', '600.00'), row('E9')]);
+  };
+
+  beforeEach(() => upload([row('E1', '1.00')]));
+
+  describe('is paid again', () => {
+    const restored = newId();
+    afterEach(() => desk.asSuperuser(`DELETE FROM database_restore WHERE id = '${restored}'`));
+
+    it.each<[HoldCode, () => Promise<unknown>, string[]]>([
+      ['PAYMENT_ABOVE_LIMIT', () => limit(50_000n), [bonusAgain()]],
+      [
+        'IBAN_UNDER_TWO_NAMES',
+        () => Promise.resolve(),
+        [row('E1', '600.00', 'Ann', joint), row('E8', '2.00', 'Bob', joint)].reverse(),
+      ],
+      [
+        'EMPLOYEE_MAY_BE_PAID',
+        () =>
+          desk.asSuperuser(
+            `INSERT INTO database_restore (id, what, told_at) VALUES ('${restored}', 'another database', now())`,
+          ),
+        [bonusAgain()],
+      ],
+    ])('by the release of its row that is held for %s', async (code, given, rows) => {
+      const bonus = await bonusRun();
+      await paidExpenses();
+      await fail(bonus);
+      await given();
+      const again = await upload(rows);
+      expect(await holdsOf(again)).toEqual([code]);
+      await release(again, code, rows.length + 1);
+      expect(await places()).toEqual(['0: 100', '1: 60000', '2: 300']);
+    });
+
+    it('so, too, where its row was left out', async () => {
+      const bonus = await bonusRun();
+      await paidExpenses();
+      await leaveOut(bonus, 2);
+      await limit(50_000n);
+      const again = await upload([bonusAgain()]);
+      await release(again, 'PAYMENT_ABOVE_LIMIT', 2);
+      expect(await places()).toEqual(['0: 100', '1: 60000', '2: 300']);
+    });
+
+    it('by one of two runs that hold its row after a restore, whatever is released of the other', async () => {
+      const bonus = await bonusRun();
+      await paidExpenses();
+      await fail(bonus);
+      await desk.asSuperuser(
+        `INSERT INTO database_restore (id, what, told_at) VALUES ('${restored}', 'another database', now())`,
+      );
+      const [again, other] = [await upload([bonusAgain(1)]), await upload([bonusAgain(2)])];
+      await release(again, 'EMPLOYEE_MAY_BE_PAID', 2);
+      await expect(release(other, 'EMPLOYEE_MAY_BE_PAID', 2)).rejects.toMatchObject(outdated);
+      expect(await places()).toEqual(['0: 100', '1: 60000', '2: 300']);
+    });
+  });
+
+  it('is not paid again beside further pay that came since its row was held', async () => {
+    const bonus = await bonusRun();
+    await paidExpenses();
+    await allowFurtherPay();
+    await fail(bonus);
+    await limit(50_000n);
+    const again = await upload([bonusAgain()]);
+    await limit(500_000n);
+    const once = await upload([bonusAgain(1)]);
+    await upload([row('E1', '5.00')]);
+    await desk.cancel(employer, showId('run', once));
+    expect(await places()).toEqual(['0: 100', '2: 300', '3: 500']);
+    await expect(release(again, 'PAYMENT_ABOVE_LIMIT', 2)).rejects.toMatchObject(outdated);
+  });
+
+  it('is not paid again beside a row that came before its own, and was released since that was held', async () => {
+    const bonus = await bonusRun();
+    await limit(50_000n);
+    await allowFurtherPay();
+    const older = await upload([row('E1', '700.00')]);
+    await fail(bonus);
+    const again = await upload([bonusAgain()]);
+    await release(older, 'PAYMENT_ABOVE_LIMIT', 2);
+    expect(await places()).toEqual(['0: 100', '2: 70000']);
+    await expect(release(again, 'PAYMENT_ABOVE_LIMIT', 2)).rejects.toMatchObject(outdated);
+    await desk.cancel(employer, showId('run', again));
+    const seen = await upload([bonusAgain()]);
+    await release(seen, 'PAYMENT_ABOVE_LIMIT', 2);
+    expect(await places()).toEqual(['0: 100', '1: 60000', '2: 70000']);
+  });
+});
+
 describe('a run with holds', () => {
   it('is approved once its rows are released or left out', async () => {
     const id = await upload([row('E1', '1.00'), row('E1', '2.00'), row('E1', '3.00')]);

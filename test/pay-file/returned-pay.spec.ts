@@ -25,8 +25,8 @@ beforeEach(async () => {
 });
 afterAll(() => desk.close());
 
-const upload = async (rows: string[]): Promise<string> =>
-  readId('run', (await desk.upload(employer, csv(...rows))).answer.id);
+const upload = async (rows: string[], fields: Record<string, string> = {}): Promise<string> =>
+  readId('run', (await desk.upload(employer, csv(...rows), fields)).answer.id);
 
 /** The run is paid, and what it paid an employee comes back, as the bank would have it. */
 const cameBack = (runId: string, ...employeeIds: string[]): Promise<void> =>
@@ -138,6 +138,11 @@ describe('what was paid and came back', () => {
     const again = await upload([elsewhere()]);
     expect(await holdsOf(again)).toEqual([]);
     expect(await paymentOf(again)).toEqual({ status: 'READY', place: 1, replaces: first, why: REASON });
+  });
+
+  it('is asked about before the same rows pay it as another kind of pay, which would replace nothing', async () => {
+    const bonus = await upload([row('E1', '900.00')], { kindOfPay: 'BONUS' });
+    expect(await holdsOf(bonus)).toEqual(['ROWS_OF_ANOTHER_RUN']);
   });
 
   it('is no pay that the same rows repeat', async () => {
