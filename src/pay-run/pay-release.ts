@@ -1,4 +1,5 @@
 import { append, AuditedAction } from '../audit/audit';
+import { byKey } from '../database/by-key';
 import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { words } from '../database/words';
@@ -288,9 +289,12 @@ function placeEndedUnpaid(free: readonly PaymentStatus[]): string {
   return `${placeOf('NOT p.live')} AND p.status NOT IN (${words(free)}) AND o.status <> 'CANCELLED'`;
 }
 
-/** Payments `p`, with their runs `o`, that have the place which a release `r` gives; live or not finds them by an index. */
+/**
+ * Payments `p`, with their runs `o`, that have the place which a release `r` gives; live or not finds them by an index, and
+ * the run by its key: joined, the planner may begin at the runs.
+ */
 function placeOf(live: string): string {
-  return `payment p JOIN pay_run o ON o.employer_id = p.employer_id AND o.id = p.pay_run_id
+  return `payment p JOIN ${byKey('pay_run', 'p.pay_run_id', 'p.employer_id')} o ON true
     WHERE p.employer_id = r.employer_id AND p.period = r.period AND p.kind_of_pay = r.kind_of_pay
       AND p.employee_id = r.employee_id AND p.release_sequence = r.sequence AND ${live}`;
 }
