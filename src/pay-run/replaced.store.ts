@@ -305,12 +305,14 @@ export function instructionsReplacedBy(
   return endedInstructions(tx, replaced, payRunId);
 }
 
-/** The same, of all that the rows of an instruction replace, however these ended. */
+/** The same, of all that the rows of an instruction replace: of those that are live, or however they ended. */
 export function instructionsReplacedIn(
   tx: EmployerTransaction,
   { payRunId, firstRow, lastRow }: PlannedInstruction,
+  which: 'live' | 'all',
 ): Promise<EndedInstruction[]> {
-  const replaced = replacedBy('p.pay_run_id = $2 AND p.row_no BETWEEN $3 AND $4');
+  const those = which === 'live' ? 'AND p.live' : '';
+  const replaced = replacedBy(`p.pay_run_id = $2 AND p.row_no BETWEEN $3 AND $4 ${those}`);
   return endedInstructions(tx, replaced, payRunId, firstRow, lastRow);
 }
 

@@ -217,7 +217,7 @@ export class FollowRecord {
     await clear(tx, ENDED_WITH_ALL, instruction.id, ALL_ENDED);
     wake(tx, 'RUN', [instruction.payRunId]);
     // What these payments replace may have been paid after all since the look before the submit.
-    const replaced = await instructionsReplacedIn(tx, followed.planned);
+    const replaced = await instructionsReplacedIn(tx, followed.planned, 'all');
     const before = replaced.map(({ instructionId }) => instructionId);
     wake(tx, 'FOLLOW', before);
     return true;

@@ -37,7 +37,7 @@ export class ReplacedLook {
    * @throws BankClientError while the bank cannot be read; Fenced, Halted
    */
   async standsBeforeSubmit(claim: Claim, work: Work): Promise<boolean> {
-    const replacedIn = (tx: EmployerTransaction) => instructionsReplacedIn(tx, work.planned);
+    const replacedIn = (tx: EmployerTransaction) => instructionsReplacedIn(tx, work.planned, 'live');
     const reading = await this.toldAt(claim.employerId, replacedIn, { isSearchKept: true });
     if (reading.moved.length + reading.unseen.length === 0 && claim.missing === null) return true;
     return this.database.inEmployer(claim.employerId, async (tx) => {

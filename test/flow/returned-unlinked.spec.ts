@@ -97,6 +97,38 @@ describe.each([
   });
 });
 
+it('a run that was to pay such a salary again goes on without its row', async () => {
+  const { payroll } = pay;
+  const [she, other, third] = payRows(3);
+  const { id } = await payroll.uploaded(
+    payFile([{ ...she!, iban: RETURNS }, { ...she!, amount: BONUS }, other!]),
+  );
+  await pay.release(id);
+  await pay.isPaid(id);
+  await pay.aWeekLater(id);
+  const rows = [{ ...she!, iban: germanIban(7_777) }, third!];
+  const { id: again } = await payroll.uploaded(payFile(rows), { supplementOf: id, ...payroll.later() });
+  await pay.release(again);
+  expect((await payroll.approve(await payroll.run(again))).status).toBe(200);
+  await shows(id, settled);
+  await itsTimeComes(false);
+  const path = await payroll.askedAbout(again, 'REPLACED_PAYMENT_MOVED');
+  const [hers] = await pay.paymentsOf(again);
+  const amended = await payroll.as('preparer').post(payroll.path(`/pay-runs/${again}/amendments`), {
+    excludePaymentIds: [hers!.id],
+    reason: 'she has it, says the bank',
+  });
+  expect([amended.status, amended.data.detail]).toEqual([200, undefined]);
+  await payroll.until(again, ['READY'], 20_000);
+  expect((await payroll.approve(await payroll.run(again))).status).toBe(200);
+  await payroll.decide(path, { action: 'RESUME', reason: 'she is left out', evidence: 'letter 4712' });
+  await eventually(async () => {
+    await payroll.wakeAll('RUN', 'INSTRUCTION', 'ACCOUNT');
+    return (await payroll.calls()).submit === 2;
+  }, 30_000);
+  expect(await payroll.timesPaid(rows)).toEqual([0, 1]);
+});
+
 /** A salary came back whole, and so did the row that paid it again; two other people are not paid by either run. */
 const paidTwiceAndBack = async (bonus: 'none' | 'stands' | 'came back') => {
   const { payroll } = pay;
