@@ -65,12 +65,29 @@ export const PAID_OTHERWISE = `EXISTS (${LIVE_BESIDE}
 export const PAID_OTHERWISE_UNASKED = `(SELECT count(*) > 0
   FROM (${LIVE_BESIDE} AND may_pay_the_same_unasked(p.employer_id, p.id, o.id)) AS same)`;
 
+/** Whether less of a payment came back than was paid, and two people have not said that its payee kept nothing. */
+const restMayBeKept = (payment: string) => `(${payment}.returned_minor IS NOT NULL AND may_be_kept(
+  ${payment}.employer_id, ${payment}.id, ${payment}.amount_minor - ${payment}.returned_minor))`;
+
+/** A payment `p`, or so named, and those before it, each made instead of the one before. */
+const chainOf = (p: string) => `chain AS (
+    SELECT ${p}.id, ${p}.replaces_payment_id AS before
+    UNION SELECT o.id, o.replaces_payment_id FROM chain c JOIN ${byKey('payment', 'c.before', `${p}.employer_id`)} o ON true)`;
+const CHAIN = chainOf('p');
+
+const mayBeKeptOf = (p: string) => `EXISTS (WITH RECURSIVE ${chainOf(p)}
+  SELECT FROM chain c JOIN ${byKey('payment', 'c.id', `${p}.employer_id`)} o ON true WHERE ${restMayBeKept('o')})`;
+
+/** Whether that is so of a payment `p`, or of one before it: it would pay the rest a second time. */
+export const MAY_BE_KEPT = mayBeKeptOf('p');
+
 /**
  * Whether a payment `p` is for the employee, period and kind of pay of another one `b` that came back, and its run was made
- * since: unlinked it may still be meant in its stead.
+ * since: unlinked it may still be meant in its stead. Of what is known to be kept in part that is only owed.
  */
 export const MADE_SINCE_BACK = `p.employer_id = b.employer_id AND p.period = b.period AND p.kind_of_pay = b.kind_of_pay
   AND p.employee_id = b.employee_id AND p.id <> b.id AND b.returned_at IS NOT NULL
+  AND NOT ${mayBeKeptOf('b')}
   AND (SELECT created_at FROM ${byKey('pay_run', 'p.pay_run_id', 'p.employer_id')} AS own) > b.returned_at`;
 
 /** The runs by which the employee of a payment is paid so, but not in its place. */
@@ -85,23 +102,10 @@ export async function runsPayingTheSame(tx: EmployerTransaction, paymentId: stri
   return rows.map(({ id }) => id);
 }
 
-/** Whether less of a payment came back than was paid, and two people have not said that its payee kept nothing. */
-const restMayBeKept = (payment: string) => `(${payment}.returned_minor IS NOT NULL AND may_be_kept(
-  ${payment}.employer_id, ${payment}.id, ${payment}.amount_minor - ${payment}.returned_minor))`;
-
 /** The least that was told to be back of a payment `p` where two people say that its payee kept nothing: to see as much is no news. */
 const LEAST_NOT_KEPT = `(SELECT min(p.amount_minor - a.lacking_minor) FROM attention a
   WHERE a.employer_id = p.employer_id AND a.kind = 'ECHO_MISMATCH' AND a.subject_id = p.id AND p.returned_minor IS NOT NULL
     AND NOT may_be_kept(p.employer_id, p.id, a.lacking_minor))`;
-
-/** A payment `p` and those before it, each made instead of the one before. */
-const CHAIN = `chain AS (
-    SELECT p.id, p.replaces_payment_id AS before
-    UNION SELECT o.id, o.replaces_payment_id FROM chain c JOIN ${byKey('payment', 'c.before', 'p.employer_id')} o ON true)`;
-
-/** Whether that is so of a payment `p`, or of one before it: it would pay the rest a second time. */
-export const MAY_BE_KEPT = `EXISTS (WITH RECURSIVE ${CHAIN}
-  SELECT FROM chain c JOIN ${byKey('payment', 'c.id', 'p.employer_id')} o ON true WHERE ${restMayBeKept('o')})`;
 
 /** Whether the bank has shown two ends of a payment `p`, or of one before it, or otherwise than two people declared it. */
 export const CONTRADICTED = `EXISTS (WITH RECURSIVE ${CHAIN}

@@ -93,7 +93,9 @@ describe.each([
     if (follower) await pay.until(async () => (await kinds()).includes(asked));
     await itsTimeComes(follower);
     expect((await payroll.calls()).submit).toBe(submits);
-    await payroll.askedAbout(again, 'REPLACED_PAYMENT_MOVED');
+    const told =
+      follower && otherwise === lessIsBack && !isBack ? 'POSSIBLE_DUPLICATE_PAY' : 'REPLACED_PAYMENT_MOVED';
+    await payroll.askedAbout(again, told);
   });
 });
 
@@ -207,5 +209,5 @@ it('a successor of a salary is not submitted once less turns out to be back of t
   await pay.until(async () => (await kinds()).includes('ECHO_MISMATCH'));
   await itsTimeComes(true);
   expect((await payroll.calls()).submit).toBe(2);
-  await payroll.askedAbout(made.data.id, 'REPLACED_PAYMENT_MOVED');
+  await payroll.askedAbout(made.data.id, 'POSSIBLE_DUPLICATE_PAY');
 });
