@@ -217,7 +217,10 @@ describe('a bank that shows payments each by itself alone, and names no limit', 
   afterEach(() => payroll.close());
 
   it('has a run submitted that is larger than what it shows at once', async () => {
-    payroll = await Payroll.start({ rowsPerInstruction: 10 });
+    payroll = await Payroll.start({
+      rowsPerInstruction: 10,
+      sandbox: { variants: { linkReads: 'allowed' } },
+    });
     await payroll.letsRead('PAYMENT');
     await payroll.fault({ operation: 'getPaymentTransaction', kind: '429', every: 8, retryAfterS: 1 });
     const id = await payroll.paid(payFile(payRows(10)));
