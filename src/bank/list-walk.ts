@@ -4,7 +4,6 @@ import {
   BODY_TOO_LARGE,
   ListUnreadable,
   NotAllowed,
-  RateLimited,
   Unauthorised,
 } from './errors';
 import { mayCountFromOne, PERHAPS_NO_PAGE, perhapsTooLarge, whyHidden } from './first-page';
@@ -17,9 +16,6 @@ import { type Place, TurnedBack } from './turned-back';
 
 /** 100,000 payments in pages of 20, and room for pages that moved. */
 const MAX_PAGES = 10_000;
-
-/** A page behind the first one is asked again so often where the bank's rate limit is reached. */
-const TURNED_AWAY_AT_MOST = 3;
 
 /** One reading of a list, page by page. */
 export class ListWalk<T> {
@@ -39,8 +35,6 @@ export class ListWalk<T> {
   private shortPages = false;
   private lastPageFull = false;
   private answered = false;
-  /** How often the page that is asked was refused for the rate limit. */
-  private turnedAway = 0;
   private readonly end: ListEnd;
   private readonly back = new TurnedBack();
   /** The first page that is asked to tell the size in force. */
@@ -104,22 +98,13 @@ export class ListWalk<T> {
 
   private async ask(): Promise<ListPage<T> | undefined> {
     try {
-      const page = await this.options.fetch(this.query());
-      this.turnedAway = 0;
-      return page;
+      return await this.options.fetch(this.query());
     } catch (error) {
-      if (error instanceof RateLimited && this.answered) this.onTurnedAway(error);
-      else if (error instanceof BankError) this.onRefusedPage(error);
+      if (error instanceof BankError) this.onRefusedPage(error);
       else if (error instanceof BankUnreachable && error.why === BODY_TOO_LARGE) this.onPageTooLarge();
       else throw error;
       return undefined;
     }
-  }
-
-  /** All that was read would be lost, and a list longer than the bank shows at once never read. The wait is the client's. */
-  private onTurnedAway(error: RateLimited): void {
-    this.turnedAway += 1;
-    if (this.turnedAway > TURNED_AWAY_AT_MOST) throw error;
   }
 
   /** More bytes than are read of any answer: a smaller page may do, if the first is asked and the bank heeds the size. */

@@ -64,6 +64,9 @@ const KEPT_FOR_MS = 2_000;
 const READ_ATTEMPTS = 2;
 const BROKEN_CONNECTION: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 
+/** A read is asked again so often where the bank's rate limit refuses it. */
+const TURNED_AWAY_AT_MOST = 3;
+
 const NO_CONTENT = 204;
 
 /** A record that a new token is forbidden has none renewed for so long, about a token's life: each may end another's. */
@@ -82,8 +85,9 @@ export class BankSession {
 
   /**
    * A GET. Reads change nothing, so one lost to a broken connection, or answered with what does not follow the
-   * interface, is asked again once. An answer with `faultsOf` is about another record, which is contract drift. A 204 is
-   * read as `noContent`, the JSON that an answer without content stands for; without it that is contract drift.
+   * interface, is asked again once; one that the rate limit refuses, once that lets it. An answer with `faultsOf` is about
+   * another record, which is contract drift. A 204 is read as `noContent`, the JSON that an answer without content stands for;
+   * without it that is contract drift.
    * @throws BankUnreachable, TokenUnavailable, RateLimited, Unauthorised, NotAllowed, NotFound, BankError,
    * ContractDrift
    */
@@ -97,8 +101,7 @@ export class BankSession {
     for (let attempt = 1; ; attempt += 1) {
       const request = { method: 'GET' as const, path, freshConnection: attempt > 1 };
       try {
-        const leaving = attempt === 1 ? { turn } : {};
-        const result = await this.exchange(request, true, LONGEST_WAIT_MS, leaving);
+        const result = await this.patiently(request, attempt === 1 ? turn : undefined);
         if (result.kind === 'failed' || !isSuccess(result.status))
           throw ofRead(path, readErrorOf(result, retryAfterMs(result)));
         const record = readAs(answer, result.status === NO_CONTENT ? noContent : result.text);
@@ -110,6 +113,22 @@ export class BankSession {
         throw error instanceof ContractDrift ? ofRead(path, error) : error;
       }
     }
+  }
+
+  /**
+   * The answer to a GET, asked again where that is 429, in all no longer after it began than one turn is waited for: where each
+   * read that rests on many began them all anew, some banks would never let one end.
+   */
+  private async patiently(request: Sent, turn: Turn | undefined): Promise<HttpResult> {
+    const { budget, clock } = this.options;
+    const untilMs = clock.nowMs() + LONGEST_WAIT_MS;
+    const leftMs = (): number => untilMs - clock.nowMs();
+    let result = await this.exchange(request, true, LONGEST_WAIT_MS, { turn });
+    for (let left = TURNED_AWAY_AT_MOST; left > 0 && statusOf(result) === 429; left -= 1) {
+      if (budget.pauseLeftMs() >= leftMs()) break;
+      result = await this.exchange(request, true, leftMs());
+    }
+    return result;
   }
 
   /**

@@ -1,4 +1,4 @@
-import { inWords, isBankError } from '../bank/errors';
+import { inWords, isBankError, RateLimited } from '../bank/errors';
 import type { Outcome } from '../bank/outcome';
 import type { Waiting } from '../database/lease-worker';
 import { whyOf } from './call-record';
@@ -9,10 +9,14 @@ export const THIS_SERVICE = 'this service: ';
 /** Why a process does not send a submit that it cannot remember outside the database. */
 export const UNREMEMBERED = 'RESTORE_WITNESS_FILE could not be written';
 
+/** What people can do about a limit of requests, the bank's or the one that is set. */
+const LIMITED = ' (BANK_REQUESTS_PER_MINUTE is to be set to as many requests as the bank takes)';
+
 /** What a step failed in, for people: which read, and how, where the bank or the way to it failed. */
 export function waitsForOf(error: unknown): string {
   if (!isBankError(error)) return `${THIS_SERVICE}an error that its log tells`;
-  return error.call === undefined ? error.message : `${error.call}: ${error.message}`;
+  const what = error.message + (error instanceof RateLimited ? LIMITED : '');
+  return error.call === undefined ? what : `${error.call}: ${what}`;
 }
 
 /** What is waited for after a call to the path that got nobody on. */
@@ -20,10 +24,10 @@ export function waitingAfter(path: string, outcome: Outcome<unknown>, inMs: numb
   const why = whyOf(outcome);
   if (why === UNREMEMBERED) return { inMs, waitsFor: THIS_SERVICE + why };
   const isUnsent = outcome.kind === 'no' && outcome.reason === 'not-sent';
-  return {
-    inMs,
-    waitsFor: `POST ${path}: ${isUnsent ? `nothing was sent (${WORDS[why] ?? inWords(why)})` : inWords(why)}`,
-  };
+  const isLimited = why === NO_TURN || (outcome.kind === 'no' && outcome.reason === 'rate-limited');
+  const what = isUnsent ? `nothing was sent (${WORDS[why] ?? inWords(why)})` : inWords(why);
+  return { inMs, waitsFor: `POST ${path}: ${what}${isLimited ? LIMITED : ''}` };
 }
 
-const WORDS: Readonly<Record<string, string>> = { 'rate-budget': 'the rate limit allowed none' };
+const NO_TURN = 'rate-budget';
+const WORDS: Readonly<Record<string, string>> = { [NO_TURN]: 'the rate limit allowed none' };

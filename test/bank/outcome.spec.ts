@@ -463,6 +463,32 @@ describe('the outcome of a call', () => {
     expect(calls()).toHaveLength(5);
   });
 
+  it.each([
+    ['as long as it asks for, three times at most', { 'Retry-After': '7' }, [7_000, 7_000, 7_000]],
+    ['a minute where it asks for no time, once', {}, [60_000]],
+    ['not where it asks for longer than any turn is waited for', { 'Retry-After': '121' }, []],
+  ])('of a read that the rate limit refuses waits %s, and asks again', async (_, headers, waits) => {
+    const whole = { id: '1', status: 'OPENED' };
+    const refusing = (times: number) => {
+      let left = times;
+      answering(429, {}, headers);
+      const refuse = bank.handler;
+      bank.handler = (request, response) => {
+        if (request.url !== '/token' && (left -= 1) < 0) answer(response, 200, whole);
+        else refuse(request, response);
+      };
+    };
+    refusing(waits.length);
+    expect(await client.accounts.get('1')).toMatchObject(whole);
+    expect(clock.slept).toEqual(waits);
+    clock.slept.length = 0;
+    refusing(waits.length + 1);
+    const call = 'GET /api/distributor/v1/accounts/1';
+    await expect(client.accounts.get('1')).rejects.toMatchObject({ name: 'RateLimited', call });
+    expect(clock.slept).toEqual(waits);
+    expect(calls()).toHaveLength(2 * (waits.length + 1));
+  });
+
   it.each(['<html>busy</html>', '{"id":"1","stat', '', '{"id":"1"}', '{"id":"2","status":"OPENED"}'])(
     'of a read answered with %s is asked again once, on a fresh connection; drift is what both answers show',
     async (broken) => {

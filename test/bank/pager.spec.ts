@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { BankError, BankUnreachable, ListUnreadable, RateLimited } from '../../src/bank/errors';
+import { BankError, BankUnreachable, ListUnreadable } from '../../src/bank/errors';
 import type { ListHabits, ListPage, ListSize, PageQuery, PagerOptions } from '../../src/bank/paging';
 import { eachItem } from '../../src/bank/pager';
 
@@ -737,29 +737,6 @@ describe('reading a list', () => {
     expect(await read({ ...list, fetch } as FakeList, { onEnd })).toHaveLength(40);
     expect(sizes).toMatchObject([{ mayGoOn: true }]);
     expect(list.queries.length).toBeLessThan(6);
-  });
-
-  it('asks a page again that is refused for the rate limit, three times at most, but not the first one', async () => {
-    const reading = async (page: number, refusals: number) => {
-      const list = new FakeList({ ...USUAL, cap: 20 });
-      const asked: PageQuery[] = [];
-      const fetch = async (query: PageQuery): Promise<ListPage<Item>> => {
-        asked.push(query);
-        if (list.queries.length === page && asked.length - page <= refusals) throw new RateLimited(1_000);
-        return list.fetch(query);
-      };
-      const ids: string[] = [];
-      let error: unknown;
-      try {
-        for await (const { id } of eachItem({ fetch, idOf: (one: Item) => one.id })) ids.push(id);
-      } catch (caught) {
-        error = caught;
-      }
-      return { isWhole: ids.length === USUAL.total && new Set(ids).size === USUAL.total, error };
-    };
-    expect(await reading(2, 3)).toEqual({ isWhole: true, error: undefined });
-    expect((await reading(2, 4)).error).toBeInstanceOf(RateLimited);
-    expect((await reading(0, 1)).error).toBeInstanceOf(RateLimited);
   });
 
   it('passes on an error in mid-list and asks for nothing before it is read', async () => {

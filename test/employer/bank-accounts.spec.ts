@@ -214,12 +214,15 @@ describe('opening an account at the bank', () => {
     const paused = await desk.addApp({ BANK_TIMEOUT_MS: '1000', BANK_LAG_BOUND_MS: '0' });
     const script = { operation: 'listProducts', kind: '429', retryAfterS: 6, times: 1 };
     await desk.sandbox('POST', '/sandbox/faults', script);
-    await dogwood.as('operator', 'GET', '/bank-products', undefined, paused);
+    const products = dogwood.as('operator', 'GET', '/bank-products', undefined, paused);
+    const isAsked = async () => (await desk.sandbox('GET', '/sandbox/calls')).listProducts === 1;
+    await eventually(isAsked, 5_000);
     const body = { bankUserId: '601', productId: '12', lookedAtList: true };
     const ask = () => dogwood.as('operator', 'POST', '/bank-accounts', body, paused);
     const first = ask();
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     await Promise.all([first, ask()]);
+    expect((await products).status).toBe(200);
     expect(await openings()).toBeLessThanOrEqual(1);
     expect(await first).toMatchObject({ status: 503, body: { code: 'BANK_UNAVAILABLE' } });
     expect((await intents())[0]).toMatchObject({ outcome: 'NO' });

@@ -92,10 +92,11 @@ describe('the budget of requests that replicas share', () => {
     });
     await payroll.fault({ operation: 'listAccounts', kind: '429', nth: 1, retryAfterS: 6 });
     const told = Date.now();
-    expect(await askBankThrough(payroll, 0)).toBe(503);
+    const refused = askBankThrough(payroll, 0);
     await eventually(async () => (await shared(payroll)).pauseLeftMs > 0, 1_000);
     const before = await callsOf(payroll);
     expect(await askBankThrough(payroll, 1)).toBe(200);
+    expect(await refused).toBe(200);
     expect(Date.now() - told).toBeGreaterThan(5_900);
     expect((await callsOf(payroll)) - before).toBeGreaterThan(0);
 
@@ -208,6 +209,25 @@ describe('a bank that takes ten adds in a second, and names no limit', () => {
     await payroll.until(id, ['SETTLED'], 60_000);
     expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual(Array(80).fill(1));
     expect(turnedAway.length).toBeLessThan(50);
+  });
+});
+
+describe('a bank that shows payments each by itself alone, and names no limit', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  it('has a run submitted that is larger than what it shows at once', async () => {
+    payroll = await Payroll.start({
+      rowsPerInstruction: 10,
+      sandbox: { variants: { linkReads: 'allowed' } },
+    });
+    await payroll.letsRead('PAYMENT');
+    await payroll.fault({ operation: 'getPaymentTransaction', kind: '429', every: 8, retryAfterS: 1 });
+    const id = await payroll.paid(payFile(payRows(10)));
+    await payroll.until(id, ['SETTLED'], 60_000);
+    const tries = await select(payroll.database.superuserUrl, 'SELECT outcome FROM submit_attempt');
+    expect(tries).toEqual([{ outcome: 'EXECUTED' }]);
+    expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual(Array(10).fill(1));
   });
 });
 

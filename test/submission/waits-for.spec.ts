@@ -1,8 +1,9 @@
-import { BankUnreachable, RateLimited, TokenUnavailable } from '../../src/bank/errors';
+import { BankError, BankUnreachable, RateLimited, TokenUnavailable } from '../../src/bank/errors';
 import type { Outcome } from '../../src/bank/outcome';
 import { UNREMEMBERED, waitingAfter, waitsForOf } from '../../src/submission/waits-for';
 
 const PATH = '/api/service-domain/v1/customer-instructions/credit-transfers';
+const LIMITED = '(BANK_REQUESTS_PER_MINUTE is to be set to as many requests as the bank takes)';
 
 describe('what a run waits for, in words', () => {
   it.each<[string, Outcome<unknown>, string]>([
@@ -19,7 +20,12 @@ describe('what a run waits for, in words', () => {
     [
       'no turn',
       { kind: 'no', reason: 'not-sent', why: 'rate-budget' },
-      `POST ${PATH}: nothing was sent (the rate limit allowed none)`,
+      `POST ${PATH}: nothing was sent (the rate limit allowed none) ${LIMITED}`,
+    ],
+    [
+      'the rate limit',
+      { kind: 'no', reason: 'rate-limited', status: 429, error: new BankError(429, { raw: '' }) },
+      `POST ${PATH}: The bank answered 429 ${LIMITED}`,
     ],
     ['no answer', { kind: 'in-doubt', why: 'total-timeout' }, `POST ${PATH}: no whole answer in time`],
     [
@@ -44,7 +50,10 @@ describe('what a run waits for, in words', () => {
       'No access token (no whole answer in time)',
     );
     expect(waitsForOf(new TokenUnavailable('ECONNREFUSED', false))).toBe('No access token (ECONNREFUSED)');
-    expect(waitsForOf(new RateLimited(60_000))).toMatch(/^The bank's rate limit is reached/);
+    const refused = new RateLimited(60_000);
+    expect(waitsForOf(refused)).toBe(`The bank's rate limit is reached; wait 60000 ms ${LIMITED}`);
+    refused.call = unreachable.call;
+    expect(waitsForOf(refused)).toMatch(/^GET \S+: The bank's rate limit .* \(BANK_REQUESTS_PER_MINUTE /);
     expect(waitsForOf(new Error('Jane Doe earns 2500'))).toBe('this service: an error that its log tells');
   });
 });
