@@ -50,8 +50,8 @@ export interface Variants {
    * else 400; or any, and shows nothing then that has not settled.
    */
   fromDates: 'every' | 'of-a-week' | 'none' | 'of-settlement';
-  /** Whether the list of payment transactions shows all of them, or none that has settled. */
-  generalList: 'all' | 'unsettled';
+  /** Whether the list of payment transactions shows all of them, or none that has settled, or none before its submit. */
+  generalList: 'all' | 'unsettled' | 'submitted';
   /** Whether the payments of one instruction come in pages, or all of them in every answer. */
   instructionList: 'paged' | 'whole';
   /** Whether the records of the list of one instruction are as those of others, or leave out their status. */
@@ -78,8 +78,11 @@ export interface Variants {
   addableAfterMs: number;
   /** Whether an add beside another, or too early, answers as `addsOfOne` and `addableAfterMs` say, or 422. */
   untimelyAdds: 'as-said' | 'refused';
-  /** The reads the document names only as links: allowed, or answered with 403, or with 401 as an unknown token is. */
-  linkReads: 'allowed' | 'refused' | 'unauthorised';
+  /**
+   * The reads the document names only as links: allowed, or answered with 403, or with 401 as an unknown token is, or with 404,
+   * as a path that is none: all of them, or all but the list of an instruction.
+   */
+  linkReads: 'allowed' | 'refused' | 'unauthorised' | 'missing' | 'list-alone';
   /** Whether lists show payments from their add on, or only once their instruction was submitted. */
   listsShow: 'added' | 'submitted';
   /** What records in lists leave out. */
@@ -305,7 +308,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   ignorePageParams: flag,
   unshownParams: choice('read', 'refused'),
   fromDates: choice('every', 'of-a-week', 'none', 'of-settlement'),
-  generalList: choice('all', 'unsettled'),
+  generalList: choice('all', 'unsettled', 'submitted'),
   instructionList: choice('paged', 'whole'),
   instructionRecords: choice('whole', 'without-status'),
   emptyLists: choice('envelope', 'without-items', '404', '204'),
@@ -316,7 +319,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   addsOfOne: choice('side-by-side', 'in-turn'),
   addableAfterMs: whole(0, MANY),
   untimelyAdds: choice('as-said', 'refused'),
-  linkReads: choice('allowed', 'refused', 'unauthorised'),
+  linkReads: choice('allowed', 'refused', 'unauthorised', 'missing', 'list-alone'),
   listsShow: choice('added', 'submitted'),
   omitFromLists: listOf('parties', 'messageId', 'customerInstructionId'),
   paymentIds: choice('one-sequence', 'two-sequences'),

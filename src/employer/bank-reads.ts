@@ -158,7 +158,7 @@ export class BankReads {
     try {
       if (isEachAsked) each = await this.alone.oneByOne(asked);
       else if (listed || kept.untold || isPerhapsNone(kept.failure))
-        each = await this.unlisted(asked, isShownAlone);
+        each = await this.unlisted(account, asked, isShownAlone);
     } catch (error) {
       if (listed || mayPass(asked, error) || !this.mayBeReadOtherwise(error, asked)) throw error;
       if (!kept.untold && !kept.passing) throw moreTelling(kept.failure, error);
@@ -238,9 +238,21 @@ export class BankReads {
     return unreadable.shown.every((id) => shown.has(id)) ? listed.shown : undefined;
   }
 
-  /** What no list shows, each by itself, where that is asked for or known to be allowed. @throws BankClientError */
-  private unlisted(asked: InstructionAtBank, isShownAlone: boolean): Promise<PaymentsRead> {
-    const { byAnyList = false, evenUnlisted = byAnyList && isShownAlone } = asked;
+  /**
+   * What no list that may be read shows, each by itself, where that is asked for or known to be allowed; and where it is asked
+   * for of what may not be submitted, by the list of the instruction first, also where none of an empty one was shown to a
+   * probe: a bank may list there what the general list shows only later. @throws BankClientError
+   */
+  private async unlisted(
+    account: EmployerAccount,
+    asked: InstructionAtBank,
+    isShownAlone: boolean,
+  ): Promise<PaymentsRead> {
+    const { byAnyList = false, evenUnlisted = byAnyList && isShownAlone, isOnlyFollowed = false } = asked;
+    if (asked.evenUnlisted && !isOnlyFollowed && !may(account, 'INSTRUCTION_PAYMENTS')) {
+      const own = (await unless(isBankError, this.ownPayments(account, asked))) ?? [];
+      if (own.length > 0) return this.alone.completed(asked, own, isShownAlone);
+    }
     return this.alone.read({ ...asked, evenUnlisted }, { isShownAlone });
   }
 

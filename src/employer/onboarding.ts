@@ -156,12 +156,12 @@ export class Onboarding {
       this.askUntilShown(account, 'INSTRUCTION_PAYMENTS', () => this.firstPaymentOf(id)),
     ]);
     await this.calls.delete(account, probeId, id);
-    // What says nothing of the instruction itself says nothing of its list; what shows it may have an empty one.
-    const ofMissing = { allowed: 'empty', refused: 'refused', unknown: 'unknown' } as const;
+    // While nothing is known of the instruction itself, its list may not be shown for what keeps that from being read.
+    const ofMissing = instruction.finding === 'unknown' ? 'unknown' : 'empty';
     return {
       findings: {
         INSTRUCTION: instruction.finding,
-        INSTRUCTION_PAYMENTS: findingOfList(payments, ofMissing[instruction.finding]),
+        INSTRUCTION_PAYMENTS: findingOfList(payments, ofMissing),
       },
       notInitiated: null,
     };
@@ -193,21 +193,20 @@ export class Onboarding {
   /**
    * How a path that is only a link answers is not shown: whatever says that it will not show more is a refusal, once the
    * lag bound has passed since the record was made, and so is a 401 where the token serves right after it. Either takes no
-   * read away that the bank is known to allow.
+   * read away that the bank is known to allow. A fault that may pass is asked again as long.
    */
   private async askUntilShown<T>(
     { reads, bankAccountId }: EmployerAccount,
     read: BankRead,
     asking: () => Promise<T>,
   ): Promise<Asked<T>> {
-    const attempts = Math.ceil(this.config.BANK_LAG_BOUND_MS / LOOK_AGAIN_MS);
+    const { BANK_LAG_BOUND_MS } = this.config;
+    const begunMs = performance.now();
+    let isLast = BANK_LAG_BOUND_MS === 0;
     let asked = await ask(asking);
-    for (
-      let attempt = 0;
-      attempt < attempts && (asked.missing || asked.odd || asked.unproven);
-      attempt += 1
-    ) {
+    while (!isLast && mayChange(asked)) {
       await pause(LOOK_AGAIN_MS);
+      isLast = performance.now() - begunMs >= BANK_LAG_BOUND_MS;
       asked = await ask(asking);
     }
     if (!(asked.odd || asked.turnedAway) || reads.includes(read)) return asked;
@@ -253,6 +252,11 @@ function readsBy(findings: Findings, before: readonly BankRead[], isSomeFollowed
   return BANK_READS.filter(
     (read) => found.includes(read) || (READS_OF_PAYMENTS.includes(read) && before.includes(read)),
   );
+}
+
+/** Whether another answer may tell more a moment later: all but one that allows the read, or refuses it, or us. */
+function mayChange({ finding, missing, turnedAway }: Asked<unknown>): boolean {
+  return missing === true || (finding === 'unknown' && !turnedAway);
 }
 
 /** @param missing what a 404 of it says */

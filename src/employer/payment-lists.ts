@@ -6,6 +6,7 @@ import {
   isPerhapsNone,
   isRequestRefused,
   ListUnreadable,
+  NotFound,
   unless,
 } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
@@ -67,21 +68,29 @@ export class PaymentLists {
     this.wholeTried = new AtMostEvery(TRY_WHOLE_MS, clock);
   }
 
-  /** The lists that may be read, that of the instruction first; each fails by its own name. @param count as of `own` */
+  /**
+   * The lists that may be read, that of the instruction first; each fails by its own name. One that is not there leaves the
+   * general list the only one. @param count as of `own`
+   */
   of(account: EmployerAccount, asked: InstructionAtBank, count: Count): List[] {
+    const hasOwn = may(account, 'INSTRUCTION_PAYMENTS');
+    let isOnly = !hasOwn;
     const own: List = {
       list: 'INSTRUCTION_PAYMENTS',
       name: listOf(asked.bankInstructionId),
-      read: () => this.own(asked, count),
+      read: () =>
+        this.own(asked, count).catch((error: unknown) => {
+          isOnly = error instanceof NotFound;
+          throw error;
+        }),
     };
-    const isOnly = !may(account, 'INSTRUCTION_PAYMENTS');
     const name = generalFor(asked);
     const general: List = {
       list: 'PAYMENTS',
       name,
       read: () => this.faults.counting(name, () => this.fromGeneralList(asked, isOnly)),
     };
-    return [...(isOnly ? [] : [own]), ...(may(account, 'PAYMENT_LIST') ? [general] : [])];
+    return [...(hasOwn ? [own] : []), ...(may(account, 'PAYMENT_LIST') ? [general] : [])];
   }
 
   /** The payments that the list of the instruction itself shows. @param count of them, by the instruction @throws BankClientError */

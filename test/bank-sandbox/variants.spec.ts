@@ -113,6 +113,16 @@ it('shows in the general list nothing that has settled, where it does so', async
   expect((await bank.get(PATHS.instructionPaymentTransactions(String(id)))).body.items).toHaveLength(1);
 });
 
+it('shows in the general list nothing that was not submitted, where it does so', async () => {
+  await start({ generalList: 'submitted' });
+  const { id } = await bank.initiate();
+  await bank.add(id);
+  expect((await bank.get(PATHS.paymentTransactions())).body).toMatchObject({ items: [], count: 0 });
+  expect((await bank.get(PATHS.instructionPaymentTransactions(String(id)))).body.items).toHaveLength(1);
+  await bank.submit(id);
+  expect((await bank.get(PATHS.paymentTransactions())).body.items).toHaveLength(1);
+});
+
 it('enforces control totals only where the bank does', async () => {
   await start({ enforceControlTotals: true });
   const wrong = {
@@ -159,15 +169,20 @@ it('shows an instruction as it was before its youngest payments, where it lags',
   expect((await bank.get(PATHS.paymentTransactions())).body.count).toBe(1);
 });
 
-it('refuses linked reads where they are not for distributors, and still lists payments', async () => {
-  await start({ linkReads: 'refused' });
+it.each([
+  ['refused', 403, 403],
+  ['unauthorised', 401, 401],
+  ['missing', 404, 404],
+  ['list-alone', 404, 200],
+] as const)('lists payments also where linked reads are %s', async (linkReads, status, ofList) => {
+  await start({ linkReads });
   const { id, added } = await bank.pay([{}]);
   const paths = [
     PATHS.customerInstruction(String(id)),
-    PATHS.instructionPaymentTransactions(String(id)),
     PATHS.paymentTransaction(String(paymentIdOf(added[0]))),
   ];
-  for (const path of paths) expect((await bank.get(path)).status).toBe(403);
+  for (const path of paths) expect((await bank.get(path)).status).toBe(status);
+  expect((await bank.get(PATHS.instructionPaymentTransactions(String(id)))).status).toBe(ofList);
   expect((await bank.get(PATHS.paymentTransactions())).body.count).toBe(1);
 });
 

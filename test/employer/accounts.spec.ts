@@ -284,6 +284,17 @@ describe('the probe', () => {
     expect(codes(answer)).toEqual(['UNIT_NOT_CONFIRMED']);
   });
 
+  it('tries the list of an instruction that is answered with 404 also where the instruction is not shown', async () => {
+    const { answer } = await attached({}, { variants: { linkReads: 'list-alone', emptyLists: '404' } });
+    expect(answer.body.findings).toMatchObject({
+      INSTRUCTION: 'refused',
+      INSTRUCTION_PAYMENTS: 'empty',
+      PAYMENT_LIST: 'empty',
+    });
+    expect(answer.body.reads).toEqual(['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST', 'BALANCE']);
+    expect(codes(answer)).toEqual(['UNIT_NOT_CONFIRMED']);
+  });
+
   it('does not try a list that is answered with 404 where another is known to answer', async () => {
     desk = await Desk.open();
     const company = await desk.employer('Alder Logistics GmbH');
@@ -437,6 +448,30 @@ describe('the probe', () => {
     const again = await company.as('operator', 'POST', `/accounts/${body.id}/probe`);
     expect(again.body.findings).toMatchObject({ INSTRUCTION: 'refused', INSTRUCTION_PAYMENTS: 'allowed' });
     expect(again.body.reads).not.toContain('INSTRUCTION');
+  });
+
+  it.each(['500-before', 'request-lost'])(
+    'asks again where a read of an instruction meets a fault that passes: %s',
+    async (kind) => {
+      desk = await Desk.open({ BANK_LAG_BOUND_MS: '2000' });
+      const company = await desk.employer('Alder Logistics GmbH');
+      for (const operation of ['getInstruction', 'listInstructionPaymentTransactions'])
+        await desk.sandbox('POST', '/sandbox/faults', { operation, kind, times: 1 });
+      const { body } = await company.attach();
+      expect(body.findings).toMatchObject({ INSTRUCTION: 'allowed', INSTRUCTION_PAYMENTS: 'allowed' });
+      expect(body.probedAt).not.toBeNull();
+    },
+  );
+
+  it('asks no longer than a read may be old, however slowly a fault is answered', async () => {
+    desk = await Desk.open({ BANK_LAG_BOUND_MS: '2000', BANK_TIMEOUT_MS: '1000' });
+    const company = await desk.employer('Alder Logistics GmbH');
+    for (const operation of ['getInstruction', 'listInstructionPaymentTransactions'])
+      await desk.sandbox('POST', '/sandbox/faults', { operation, kind: 'hang-before', every: 1 });
+    const { body } = await company.attach();
+    expect(body.findings).toMatchObject({ INSTRUCTION: 'unknown', INSTRUCTION_PAYMENTS: 'unknown' });
+    const { getInstruction } = await desk.sandbox('GET', '/sandbox/calls');
+    expect([2, 3]).toContain(getInstruction);
   });
 
   it.each(['409', '422'])(

@@ -259,6 +259,33 @@ describe('the list of an instruction that shows the same 25 payments whatever pa
   });
 });
 
+describe('the list of an instruction that no probe found, where the general one shows none', () => {
+  const UNSUBMITTED = { evenUnlisted: true };
+  it.each([
+    ['is read of what may not be submitted', UNSUBMITTED, 200, ['901']],
+    ['shows none where it is not there', UNSUBMITTED, 404, []],
+    ['shows none where it fails', UNSUBMITTED, 500, []],
+    ['is not read of what is only followed', FOLLOWED, 200, []],
+    ['is not read of what is asked for by the lists alone', {}, 200, []],
+  ])('%s', async (_what, asked, status, shown) => {
+    bank.handler = ({ url }, response) => {
+      if (/payment-transactions\/\d/.test(url)) return answer(response, 404, {});
+      const isOwn = url.includes('/4711/');
+      const items = isOwn ? [PAYMENT_BODY] : [];
+      return answer(response, isOwn ? status : 200, { items, count: items.length, limit: 100, offset: 0 });
+    };
+    const account = { reads: ['PAYMENT_LIST'] } as unknown as EmployerAccount;
+    const { found } = await readsOf(new BankGateway(client)).read(account, {
+      bankInstructionId: '4711',
+      createdAt: new Date(),
+      bankIds: [['901', '900']],
+      isNamedBy: namesOf(OURS),
+      ...asked,
+    });
+    expect(found.map(({ bankPaymentId }) => bankPaymentId)).toEqual(shown);
+  });
+});
+
 describe('payments that no list shows', () => {
   const shown = (id: string) => ({ bankPaymentId: id, bankInstructionId: '4711', status: 'INITIATED' });
   const readOf = (ids: readonly string[], list: () => AsyncIterable<unknown>, alone: jest.Mock) => {

@@ -5,6 +5,7 @@ import type { BankRead } from '../../src/employer/employer.entity';
 import { PaymentSource } from '../../src/settlement/payment-source';
 import { MAGIC_CREDITORS, type MagicCreditor } from '../../src/bank-sandbox/magic';
 import { Variants } from '../../src/bank-sandbox/variants';
+import { execute } from '../support/database';
 import { lateRepeat } from '../support/late-repeat';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
@@ -67,6 +68,19 @@ const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOpti
       { BANK_LAG_BOUND_MS: '400' },
     ],
     ['refuses every read that is only a link', { linkReads: 'refused' }],
+    ['answers every read that is only a link with 404', { linkReads: 'missing' }],
+    [
+      'answers so, and a list of nothing, and lists from a date on only what has settled since',
+      { linkReads: 'missing', emptyLists: '404', fromDates: 'of-settlement' },
+    ],
+    [
+      'shows what was not submitted in the list of its instruction alone, and links nothing else',
+      { linkReads: 'list-alone', generalList: 'submitted' },
+    ],
+    [
+      'shows it so, and a list of nothing with 404',
+      { linkReads: 'list-alone', generalList: 'submitted', emptyLists: '404' },
+    ],
     ['answers every read that is only a link with 401', { linkReads: 'unauthorised' }],
     [
       'answers so, and shows the past by 300 ms',
@@ -177,6 +191,29 @@ describe('a bank that adds up in binary floats', () => {
   );
 });
 
+describe('a bank that shows what was not submitted in the list of its instruction alone, and an empty one with 404', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  it('pays everybody once also where a probe found the general list, which showed payments of others', async () => {
+    payroll = await Payroll.start({
+      sandbox: {
+        variants: { linkReads: 'list-alone', generalList: 'submitted', emptyLists: '404' },
+        stepMs: 10,
+      },
+    });
+    await execute(
+      payroll.database.superuserUrl,
+      `UPDATE employer_account SET reads = '{PAYMENT_LIST,BALANCE}'`,
+    );
+    const id = await payroll.paid(payFile(payRows(3)));
+    await payroll.until(id, ['SETTLED'], 30_000);
+    const { payees } = await payroll.ledger();
+    expect(payees.map(({ count }) => count)).toEqual([1, 1, 1]);
+    expect(await payroll.attention()).toEqual([]);
+  });
+});
+
 describe('a bank that answers a list of nothing with 404', () => {
   let payroll: Payroll;
   afterEach(() => payroll.close());
@@ -224,6 +261,13 @@ describe('a bank that lists from a date on only what has settled since, and link
       'fails',
       1,
       { emptyLists: '404' },
+      'FAILED',
+    ],
+    [
+      'the only one fails, and 404 is the answer to a list of nothing and to what is only a link',
+      'fails',
+      1,
+      { emptyLists: '404', linkReads: 'missing' },
       'FAILED',
     ],
   ] as [string, MagicCreditor['effect'], number, Partial<Variants>, string][])(

@@ -4,8 +4,17 @@ import { isObject } from '../http/corruption';
 import { type Answer, type BankRequest, pathPattern, type Route } from '../http/exchange';
 import { notFound, Refusal } from '../refusal';
 import type { InstructionRecord, PaymentRecord } from '../state/records';
+import type { Variants } from '../variants';
 import { asOfMs, type BankRoutes, wholeNumberParam } from './routes';
 import { paymentList } from './transactions';
+
+/** What reads that are not allowed are answered with. */
+const NOT_READ: Readonly<Record<Exclude<Variants['linkReads'], 'allowed'>, number>> = {
+  refused: 403,
+  unauthorised: 401,
+  missing: 404,
+  'list-alone': 404,
+};
 
 /** Section "Paths exposed only as links"; methods, scopes and bodies are this sandbox's choice. */
 export function linkedRoutes(context: BankRoutes): Route[] {
@@ -23,14 +32,11 @@ function readRoutes(context: BankRoutes): Route[] {
   const isGone = variants.onceSubmitted !== 'shown';
   const isListGone = variants.onceSubmitted === 'gone-with-its-list';
   const answered =
-    (answer: (id: number, seenAtMs: number, request: BankRequest) => Answer) =>
+    (answer: (id: number, seenAtMs: number, request: BankRequest) => Answer, asList = false) =>
     (request: BankRequest): Answer => {
-      if (variants.linkReads !== 'allowed')
-        throw new Refusal(
-          variants.linkReads === 'refused' ? 403 : 401,
-          'NOT_AVAILABLE',
-          'this read is not available to distributors',
-        );
+      const { linkReads } = variants;
+      if (linkReads !== 'allowed' && !(asList && linkReads === 'list-alone'))
+        throw new Refusal(NOT_READ[linkReads], 'NOT_AVAILABLE', 'this read is not available to distributors');
       return answer(wholeNumberParam(request.params[0]), asOfMs(context), request);
     };
   const read = (record: (id: number, seenAtMs: number) => unknown) =>
@@ -53,7 +59,7 @@ function readRoutes(context: BankRoutes): Route[] {
         const list = { params, areShown: false } as const;
         const answer = paymentList(context, own(id, seenAtMs, isListGone).payments, query, list);
         return variants.instructionRecords === 'whole' ? answer : withoutStatuses(answer);
-      }),
+      }, true),
     },
     {
       operation: 'getPaymentTransaction',

@@ -29,15 +29,30 @@ export function transactionRoutes(context: BankRoutes): Route[] {
       path: pathPattern(PATHS.paymentTransactions()),
       scopes: ['customer-instruction_view', 'payment-instruction_view'],
       handle: ({ query }) => {
-        const { payments } = bank.instructions;
-        const shown =
-          context.variants.generalList === 'all'
-            ? payments
-            : payments.filter(({ history }) => !history.hadBy('SETTLED', asOfMs(context)));
+        const shown = inGeneralList(bank.instructions.payments, context.variants, asOfMs(context));
         return paymentList(context, shown, query, { params: 'pages', areShown: true, holdsOthers: true });
       },
     },
   ];
+}
+
+function inGeneralList(
+  payments: readonly PaymentRecord[],
+  { generalList }: BankRoutes['variants'],
+  seenAtMs: number,
+): readonly PaymentRecord[] {
+  switch (generalList) {
+    case 'all':
+      return payments;
+    case 'unsettled':
+      return payments.filter(({ history }) => !history.hadBy('SETTLED', seenAtMs));
+    case 'submitted':
+      return submittedBy(payments, seenAtMs);
+  }
+}
+
+function submittedBy(payments: readonly PaymentRecord[], seenAtMs: number): PaymentRecord[] {
+  return payments.filter(({ instruction }) => instruction?.history.hadBy('SUB_STARTED', seenAtMs) ?? true);
 }
 
 /** A page of payments (ascending ids) that pass the filters of the query, as the lag lets them be seen. */
@@ -83,11 +98,7 @@ function listed(
   let payments = all;
   if (variants.failedAtAdd === 'not-listed')
     payments = payments.filter((payment) => isCounted(payment, variants));
-  if (variants.listsShow === 'submitted')
-    payments = payments.filter(
-      ({ instruction }) => instruction?.history.hadBy('SUB_STARTED', seenAtMs) ?? true,
-    );
-  return payments;
+  return variants.listsShow === 'submitted' ? submittedBy(payments, seenAtMs) : payments;
 }
 
 /** Ids and creation times rise together, so the visible ones are a beginning of the list. */
