@@ -4,7 +4,7 @@ import { Employer } from '../employer/employer.entity';
 import { mayHaveForgotten, runsThatMayHavePaid } from '../pay-run/forgotten-pay';
 import { foldedId } from '../pay-run/folded-id';
 import { PayKey, RunOfKey } from '../pay-run/pay-key';
-import { MAY_BE_KEPT } from '../pay-run/replaced.store';
+import { MAY_BE_KEPT } from '../pay-run/same-pay';
 import { Compared, rowsOfRun } from '../pay-run/same-rows';
 import { findAlikeIds, findAlikeNames } from './alike-ids';
 import { createHoldTable, note, otherRuns } from './found-hold';

@@ -4,7 +4,7 @@ import { EmployerTransaction } from '../database/database';
 import { inParts } from '../database/in-parts';
 import { PayKey, RunOfKey } from '../pay-run/pay-key';
 import { RELEASE_IS_BACKED, RELEASE_IS_KEPT, RELEASE_IS_OWED, RELEASE_STANDS } from '../pay-run/pay-release';
-import { MAY_BE_KEPT } from '../pay-run/replaced.store';
+import { MAY_BE_KEPT } from '../pay-run/same-pay';
 import { PAYABLE_COLUMNS } from './payable-row';
 
 /**

@@ -18,7 +18,8 @@ import { PayRun } from './pay-run.entity';
 import { currentVersion, moveRun } from './pay-run.store';
 import { movePayments } from './payment.store';
 import { planRun } from './plan';
-import { MAY_BE_KEPT, PLACE_IS_FREE, twoEndsIn, unpaidOfPeriod } from './replaced.store';
+import { PLACE_IS_FREE, twoEndsIn, unpaidOfPeriod } from './replaced.store';
+import { MAY_BE_KEPT } from './same-pay';
 
 /** Which hold: of a payment, or without one of the whole run; by its version where several of the code are open. */
 export interface HoldChoice {

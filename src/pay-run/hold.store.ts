@@ -6,7 +6,8 @@ import { PaymentStatus } from '../domain/payment';
 import { MAY_HAVE_PAID } from './forgotten-pay';
 import { HAS_RELEASE } from './pay-release';
 import { PayRun } from './pay-run.entity';
-import { samePay, twoEndsIn, unpaidOfPeriod } from './replaced.store';
+import { twoEndsIn, unpaidOfPeriod } from './replaced.store';
+import { samePay } from './same-pay';
 
 /** What became of a hold that was decided; CANCELLED with its run, AMENDED where it is not true of the whole run any more. */
 export const HOLD_OUTCOMES = ['RELEASED', 'LEFT_OUT', 'CANCELLED', 'AMENDED'] as const;

@@ -8,7 +8,7 @@ import { Attention } from './attention.entity';
 import { aboutInstruction, type Alarm, clear, type Open, openAbout, raise } from './attention.store';
 import { ATTENTION_WORDS, notPaid } from './attention-words';
 import { Instruction } from './instruction.entity';
-import { CONTRADICTED, MAY_BE_KEPT, PAID_OTHERWISE } from './replaced.store';
+import { CONTRADICTED, MAY_BE_KEPT, PAID_OTHERWISE } from './same-pay';
 
 /** Each payment `p` of an instruction `i` that no run of which nothing is left to be submitted makes again. */
 const notMadeAgain = (instructionId: string) => `FROM instruction i

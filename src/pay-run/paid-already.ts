@@ -10,7 +10,7 @@ import { ATTENTION_WORDS } from './attention-words';
 import { repaysForgotten } from './forgotten-pay';
 import { PlannedInstruction } from './instruction.entity';
 import { findRun } from './pay-run.store';
-import { PAID_OTHERWISE_UNASKED } from './replaced.store';
+import { PAID_OTHERWISE_UNASKED } from './same-pay';
 import { SENT } from './sent';
 
 /** A payment that is not submitted, because somebody else may have paid its employee what it pays. */

@@ -6,7 +6,7 @@ import { words } from '../database/words';
 import { SECOND_PAY_CODES } from '../domain/hold';
 import { PaymentStatus } from '../domain/payment';
 import { lockPayKey } from './pay-key';
-import { MAY_BE_KEPT } from './replaced.store';
+import { MAY_BE_KEPT } from './same-pay';
 
 /** Whom to pay once more, for which period, and why. */
 export interface ReleaseRequest {

@@ -4,7 +4,8 @@ import type { ListSeen } from '../database/bank-lists';
 import { EmployerTransaction } from '../database/database';
 import { LookShape, PaymentReading, ReplacedReadings } from '../domain/send-estimate';
 import { PayRun } from './pay-run.entity';
-import { MADE_SINCE_BACK, replacedBy } from './replaced.store';
+import { replacedBy } from './replaced.store';
+import { MADE_SINCE_BACK } from './same-pay';
 
 /** How the account of a run is read: its payments, and whether an instruction shows its status by itself. */
 interface Ways {

@@ -1,6 +1,6 @@
 import { EmployerTransaction } from '../database/database';
 import { Alarm, openAbout, raise } from './attention.store';
-import { MADE_SINCE_BACK } from './replaced.store';
+import { MADE_SINCE_BACK } from './same-pay';
 import { SENT } from './sent';
 import { awaitTurnOfRuns, stopRunByService, stopUnlessDecided } from './stop';
 

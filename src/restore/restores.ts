@@ -286,8 +286,10 @@ export class Restores {
   }
 }
 
-/** What a person said by an idempotency key. A database that was restored to before that has forgotten it: it is said anew. */
-/** No longer than a day: who says it of a second restore by the key of the first one must be heard. */
+/**
+ * What a person said by an idempotency key within a day: who says it of a second restore by the key of the first one must be
+ * heard. A database that was restored to before that has forgotten it: it is said anew.
+ */
 async function saidByKey(
   tx: Transaction,
   personId: string,

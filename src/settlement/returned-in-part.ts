@@ -12,7 +12,7 @@ import { aboutInstruction, type Alarm, clear, openAbout, raiseNaming } from '../
 import { BACK_IN_PART } from '../pay-run/attention-actions';
 import type { Instruction } from '../pay-run/instruction.entity';
 import { contradictions, readingsOf } from '../pay-run/match';
-import { runsPayingTheSame } from '../pay-run/replaced.store';
+import { runsPayingTheSame } from '../pay-run/same-pay';
 import { paidAgain } from '../pay-run/stop-successors';
 import { advanced, type FollowedPayment, progressOfAll, shownOf } from './follow-plan';
 import { recordMoreBack } from './follow.store';

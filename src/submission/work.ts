@@ -12,7 +12,7 @@ import { Instruction } from '../pay-run/instruction.entity';
 import { instructionOfRun, type InstructionOfRun, lockInstruction } from '../pay-run/instruction.store';
 import { messageIdOf } from '../pay-run/message-id';
 import { PayRun } from '../pay-run/pay-run.entity';
-import { MADE_SINCE_BACK } from '../pay-run/replaced.store';
+import { MADE_SINCE_BACK } from '../pay-run/same-pay';
 import { raiseNotReady } from '../pay-run/waits-for-account';
 import { instructionHash, rowHash } from '../pay-run/run-hash';
 import type { AddOutcome } from '../pay-run/instruction.entity';

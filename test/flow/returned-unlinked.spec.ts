@@ -158,20 +158,11 @@ const paidTwiceAndBack = async (bonus: 'none' | 'stands' | 'came back') => {
 
 /** Asks for a successor of the salary of a run that came back, and of those that were never paid where they are named, too. */
 const successorOfSalary = async (run: string, withUnpaid: boolean, due: Record<string, string> = {}) => {
-  const { payroll } = pay;
-  const path = payroll.path(`/pay-runs/${run}/payments?limit=10`);
-  const { data } = await payroll.as('approver').get(path);
-  const named = data.items.filter(
-    ({ status, returnedAt, amount }: { status: string; returnedAt: string | null; amount: string }) =>
+  const named = (await pay.paymentsOf(run)).filter(
+    ({ status, returnedAt, amount }) =>
       (returnedAt && amount !== BONUS) || (withUnpaid && ['FAILED', 'REJECTED'].includes(status)),
   );
-  return payroll.as('preparer').post(payroll.path(`/pay-runs/${run}/successor`), {
-    executionDate: payroll.executionDate(),
-    submitAt: payroll.clock.now().toISOString(),
-    paymentIds: named.map(({ id }: { id: string }) => id),
-    reason: 'the account is open again',
-    ...due,
-  });
+  return pay.successorOf(run, undefined, { paymentIds: named.map(({ id }) => id), ...due });
 };
 
 describe.each(['is asked about', 'she kept, as two people know'])(

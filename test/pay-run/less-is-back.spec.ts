@@ -1,9 +1,7 @@
-import { grantRelease } from '../../src/pay-run/pay-release';
 import type { PayRun } from '../../src/pay-run/pay-run.entity';
 import { type Company, PayOffice } from './pay-office';
-import { RunAtBank } from './run-at-bank';
+import { paymentIdsOf, salaryAgain } from './salary-again';
 
-const KEY = { employeeId: 'E-1', period: '2026-11', kindOfPay: 'SALARY' };
 let office: PayOffice;
 let company: Company;
 let salary: string;
@@ -14,28 +12,11 @@ beforeAll(async () => {
 });
 afterAll(() => office?.close());
 
-const idOf = async (run: PayRun): Promise<string> => {
-  const found = 'SELECT id FROM payment WHERE pay_run_id = $1 ORDER BY row_no LIMIT 1';
-  return (await office.query<{ id: string }>(company, found, [run.id]))[0]!.id;
-};
-
-/** A salary that came back beside a bonus of its file that stands, and a run that pays it again unlinked. */
 beforeEach(async () => {
-  company = await office.company();
-  const grant = (reason: string) =>
-    office.in(company, (tx) => grantRelease(tx, company.approver.personId, { ...KEY, reason }));
-  await grant('a bonus');
-  const paid = [10_000n, 200n].map((amountMinor, releaseSequence) => ({
-    employeeId: 'E-1',
-    amountMinor,
-    releaseSequence,
-  }));
-  const run = await office.run(company, paid, { kindOfPay: 'SALARY' });
-  await RunAtBank.ended(office, company, run, ['RETURNED', 'SETTLED']);
-  await grant('the salary again');
-  const row = { employeeId: 'E-1', amountMinor: 10_000n, releaseSequence: 2 };
-  further = await office.run(company, [row], { kindOfPay: 'SALARY', sequence: 1, parentRunId: run.id });
-  [salary, again] = [await idOf(run), await idOf(further)];
+  const made = await salaryAgain(office, 'SETTLED');
+  ({ company, further } = made);
+  const first = async (run: PayRun) => (await paymentIdsOf(office, company, run))[0]!;
+  [salary, again] = [await first(made.run), await first(further)];
 });
 
 const isAsked = async () => {

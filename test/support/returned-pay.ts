@@ -13,6 +13,8 @@ export const FAILS = of('fails');
 interface ShownPayment {
   id: string;
   line: number;
+  amount: string;
+  status: string;
   returnedAt: string | null;
 }
 
